@@ -1,0 +1,93 @@
+// A time series ready for forecasting: from a table, on a regular time axis, gaps filled by a stated choice; and its
+// chronological splits.
+//
+// Does: finds the time column and the step, sorts, drops repeated times, fills missing values, says each of these in a
+// notice. Does not: scale (data/windows.h), add calendar columns (data/calendar.h), aggregate or resample to another step.
+//
+// Invariants:
+// - Every value is finite. All columns have num_steps() values; row i is one step after row i-1, unless a notice says
+//   that irregular times are treated as equally spaced.
+// - Filling uses only the column itself; kPrevious uses only its past.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/csv.h"
+
+namespace tabgrad {
+
+enum class FillMethod { kDrop, kPrevious, kLinear, kError };  // kDrop: leave out those rows, the rest counts as adjacent
+// "drop", "previous", "linear", "error". Throws Error on another word.
+FillMethod fill_method_from(const std::string& word);
+
+struct TimeStep {
+  enum class Unit {
+    kCounter,   // no dates: size is the distance of the numbers (1 without a time column)
+    kSeconds,   // size seconds, a day being 86400
+    kWeekdays,  // Monday to Friday, one day each
+    kMonths,    // size calendar months: 1, 3 for quarters, 12 for years
+  };
+  Unit unit = Unit::kCounter;
+  double size = 1;
+  bool has_calendar() const { return unit != Unit::kCounter; }
+};
+// "1 day", "15 minutes", "1 month", "1 weekday", "1 row".
+std::string to_string(const TimeStep& step);
+// The time `steps` steps after `time`.
+double advance(double time, const TimeStep& step, std::int64_t steps);
+// A point of the axis for messages: a date, or the plain number when the step has no calendar.
+std::string format_point(double time, const TimeStep& step);
+
+struct SeriesOptions {
+  std::string target;                 // "": the only number column; Error if there are several
+  std::string time;                   // "": found by content and name; "none": rows are in order, one step apart
+  std::vector<std::string> features;  // more number columns
+  // nullopt: linear for gaps of at most kShortGap steps, Error at a longer one.
+  std::optional<FillMethod> fill;
+};
+inline constexpr int kShortGap = 10;
+
+struct FeatureColumn {
+  std::string name;
+  std::vector<double> values;
+  bool known_future = false;  // calendar columns: values of the steps to forecast are known
+};
+
+struct Series {
+  std::string source;       // file, for messages
+  std::string target_name;
+  std::string time_name;    // "" when rows are just in order
+  TimeStep step;
+  std::vector<double> times;   // seconds (data/time.h), or plain numbers when step is kCounter
+  std::vector<double> target;
+  std::vector<FeatureColumn> features;
+  std::vector<std::string> notices;  // the table's notices come first
+
+  std::int64_t num_steps() const { return static_cast<std::int64_t>(target.size()); }
+  // Times of the `count` steps after the last one.
+  std::vector<double> future_times(std::int64_t count) const;
+};
+
+// Throws Error naming file, row and column and what to do.
+Series make_series(const Table& table, const SeriesOptions& options);
+
+// Parts in time order: training [0, train_end), validation [train_end, validation_end), test [validation_end, test_end).
+struct Split {
+  std::int64_t train_end = 0, validation_end = 0, test_end = 0;
+};
+struct SplitFractions {
+  double train = 0.7, validation = 0.1, test = 0.2;
+};
+// Test is the last round(n·test) points, validation the round(n·validation) before them, training the rest.
+// Throws Error unless the fractions are in [0, 1], add up to 1 and training gets at least one point.
+Split split_series(std::int64_t num_steps, const SplitFractions& fractions = {});
+
+// Rolling-origin backtest (Tashman 2000): the last round(n·test) points are cut into `folds` consecutive test parts of
+// (nearly) equal length; each fold trains on all that lies before its test part, the last round(n·validation) of it being
+// validation. Throws Error when a part would be empty.
+std::vector<Split> rolling_origin_folds(std::int64_t num_steps, int folds, const SplitFractions& fractions = {});
+
+}  // namespace tabgrad
