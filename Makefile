@@ -1,0 +1,27 @@
+# Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
+.DEFAULT_GOAL := help
+.PHONY: help setup build test demo bench format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## the toolchain: a private Debian root in the cache folder, made once (about 2 minutes, 2 GB)
+	@tools/toolchain/setup
+
+build: setup ## build/native/tabgrad
+	@tools/build native
+
+test: ## format, layers, sizes, native tests, sanitizer tests, fuzz targets
+	@tools/test
+
+demo: build ## train an LSTM on Seattle's weather and compare it with honest baselines
+	@tools/demo
+
+bench: build ## the CPU benchmarks, against OpenBLAS
+	@for b in build/native/bin/bench_*; do tools/toolchain/run $$b || exit 1; done
+
+format: setup ## format all C++
+	@tools/format
+
+clean: ## remove build/; the toolchain stays
+	rm -rf build
