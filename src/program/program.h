@@ -1,0 +1,55 @@
+// A Program: a compiled model as plain data (DESIGN §2). What the planner writes, every runner replays.
+//
+// Here it is as C++ structs; serialize.h turns it into FlatBuffers bytes (program.fbs) and back, checking every number, since a
+// Program from a file is code from a stranger.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "tensor/host_tensor.h"
+
+namespace tabgrad {
+
+enum class BufferRole : unsigned char { kParameter, kState, kInput, kConstant, kOutput, kActivation };
+
+struct Buffer {
+  std::string name;  // activations may share names; all others are unique
+  BufferRole role = BufferRole::kActivation;
+  DType dtype = DType::kF32;
+  Dims dims;
+  std::int64_t arena_offset = -1;  // activations: elements into the arena of their entry point
+  std::vector<std::uint8_t> data;  // constants: the values, little-endian
+};
+
+struct Launch {
+  int kernel = 0;
+  std::vector<int> args;  // buffers; -1 where a kernel may do without
+  std::string label;      // the layer, for people
+  double flops = 0;       // multiply-adds of matrix products counted as 2; elementwise work is not counted
+  double bytes = 0;       // distinct bytes read and written
+};
+
+struct Entry {
+  std::string name;  // "train_step", "evaluate", "predict", …
+  std::vector<Launch> launches;
+  std::int64_t arena_elements = 0;
+};
+
+struct Program {
+  std::vector<std::string> uniforms;  // f32 scalars set by name before a run; "seed" and "step" are set apart
+  std::vector<Buffer> buffers;
+  std::vector<Kernel> kernels;
+  std::vector<Entry> entries;
+  std::string target;  // "cpu", …: whose Caps it was compiled for
+};
+
+// Throws Error (naming `source`) unless every index, size and access lies within bounds.
+void validate(const Program& program, const std::string& source);
+
+std::vector<std::uint8_t> serialize(const Program& program);
+Program parse_program(const std::uint8_t* bytes, std::size_t size, const std::string& source);
+
+}  // namespace tabgrad
