@@ -39,7 +39,7 @@ struct Column {
   std::string name;  // valid UTF-8, unique in its table
   ColumnKind kind = ColumnKind::kEmpty;
   TimeFormat time_format = TimeFormat::kIso;  // when kind is kTime
-  std::vector<double> values;  // numbers, or seconds (data/time.h); NaN where missing; empty for kText
+  std::vector<double> values;                 // numbers, or seconds (data/time.h); NaN where missing; empty for kText
   std::int64_t missing = 0;
   std::string problem;  // why the column cannot be used as numbers or times, with row and cell; empty if it can
 };
@@ -57,6 +57,8 @@ struct Table {
   std::int64_t line_of(std::int64_t row) const;
   // nullptr when there is none of that name.
   const Column* find(std::string_view name) const;
+  // Throws Error that lists the columns when there is none of that name.
+  const Column& existing_column(std::string_view name) const;
   // The column, all of whose cells are numbers or missing. Throws Error naming file, row, cell and what to do.
   const Column& number_column(std::string_view name) const;
 

@@ -16,30 +16,13 @@
 #include <vector>
 
 #include "data/csv.h"
+#include "data/time_axis.h"
 
 namespace tabgrad {
 
 enum class FillMethod { kDrop, kPrevious, kLinear, kError };  // kDrop: leave out those rows, the rest counts as adjacent
 // "drop", "previous", "linear", "error". Throws Error on another word.
 FillMethod fill_method_from(const std::string& word);
-
-struct TimeStep {
-  enum class Unit {
-    kCounter,   // no dates: size is the distance of the numbers (1 without a time column)
-    kSeconds,   // size seconds, a day being 86400
-    kWeekdays,  // Monday to Friday, one day each
-    kMonths,    // size calendar months: 1, 3 for quarters, 12 for years
-  };
-  Unit unit = Unit::kCounter;
-  double size = 1;
-  bool has_calendar() const { return unit != Unit::kCounter; }
-};
-// "1 day", "15 minutes", "1 month", "1 weekday", "1 row".
-std::string to_string(const TimeStep& step);
-// The time `steps` steps after `time`.
-double advance(double time, const TimeStep& step, std::int64_t steps);
-// A point of the axis for messages: a date, or the plain number when the step has no calendar.
-std::string format_point(double time, const TimeStep& step);
 
 struct SeriesOptions {
   std::string target;                 // "": the only number column; Error if there are several
@@ -57,11 +40,11 @@ struct FeatureColumn {
 };
 
 struct Series {
-  std::string source;       // file, for messages
+  std::string source;  // file, for messages
   std::string target_name;
-  std::string time_name;    // "" when rows are just in order
+  std::string time_name;  // "" when rows are just in order
   TimeStep step;
-  std::vector<double> times;   // seconds (data/time.h), or plain numbers when step is kCounter
+  std::vector<double> times;  // seconds (data/time.h), or plain numbers when step is kCounter
   std::vector<double> target;
   std::vector<FeatureColumn> features;
   std::vector<std::string> notices;  // the table's notices come first

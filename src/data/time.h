@@ -55,7 +55,7 @@ class TimeColumnParser {
   // False when the cell is no time or is not written like those before it (reason() tells); nothing is kept of it then.
   bool add(std::string_view cell);
   void add_missing();
-  const std::string& reason() const { return reason_; }
+  std::string_view reason() const { return reason_; }
 
   // The times (NaN where missing). Appends a notice when the order of day and month was a guess, or zones differ.
   std::vector<double> finish(const std::string& column, std::vector<std::string>* notices);
@@ -72,7 +72,7 @@ class TimeColumnParser {
   bool any_ = false;
   bool zones_differ_ = false;
   bool dots_ = false;  // 31.01.2020: day-first by custom
-  std::string reason_;
+  std::string_view reason_;
 };
 
 // Whether numbers are times, judged by their size: years, yyyymmdd, or an epoch; kCounter otherwise.
