@@ -1,0 +1,33 @@
+// Backend: what a target's runner offers to the engine. One Backend holds one loaded Program and its buffers.
+//
+// run() only enqueues; read() waits. Steady state allocates nothing. User mistakes (unknown name, wrong size) throw Error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernel/caps.h"
+#include "program/program.h"
+#include "tensor/host_tensor.h"
+
+namespace tabgrad {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string description() const = 0;  // "cpu: 2 threads, AVX3"
+
+  // Buffers by name: parameters, state, inputs and outputs. `count` elements of the buffer's type.
+  virtual void write(const std::string& buffer, const void* data, std::int64_t count) = 0;
+  virtual void read(const std::string& buffer, void* data, std::int64_t count) = 0;
+
+  virtual void set_uniform(const std::string& name, float value) = 0;
+  virtual void set_random(std::uint64_t seed, std::uint32_t step) = 0;  // keys of kRandom
+
+  virtual void run(const std::string& entry) = 0;
+
+  virtual const Program& program() const = 0;
+};
+
+}  // namespace tabgrad

@@ -1,0 +1,73 @@
+#include "engine/engine.h"
+
+#include <utility>
+
+#include "backend/cpu/cpu_backend.h"
+
+namespace tabgrad {
+
+Session::Session(std::unique_ptr<Backend> backend, std::unique_ptr<ThreadPool> pool)
+    : pool_(std::move(pool)), backend_(std::move(backend)) {}
+
+void Session::write(const std::string& name, const HostTensor& value) {
+  if (value.dtype == DType::kI32) {
+    write(name, value.i32.data(), value.size());
+  } else {
+    write(name, value.f32.data(), value.size());
+  }
+}
+void Session::write(const std::string& name, const float* data, std::int64_t count) { backend_->write(name, data, count); }
+void Session::write(const std::string& name, const std::int32_t* data, std::int64_t count) {
+  backend_->write(name, data, count);
+}
+
+HostTensor Session::read(const std::string& name) {
+  for (const Buffer& b : program().buffers) {
+    if (b.name != name || b.role == BufferRole::kActivation) continue;
+    HostTensor t = HostTensor::zeros(b.dims);
+    if (b.dtype == DType::kI32) fail("[read] '", name, "' holds ids, not numbers");
+    backend_->read(name, t.f32.data(), t.size());
+    return t;
+  }
+  fail("[read] the Program has no buffer '", name, "'");
+}
+void Session::read(const std::string& name, float* data, std::int64_t count) { backend_->read(name, data, count); }
+float Session::read_scalar(const std::string& name) {
+  float value = 0;
+  backend_->read(name, &value, 1);
+  return value;
+}
+
+void Session::set_uniform(const std::string& name, float value) { backend_->set_uniform(name, value); }
+void Session::set_random(std::uint64_t seed, std::uint32_t step) { backend_->set_random(seed, step); }
+void Session::run(const std::string& entry) { backend_->run(entry); }
+const Program& Session::program() const { return backend_->program(); }
+std::string Session::device() const { return backend_->description(); }
+
+std::vector<std::string> Session::names(BufferRole role) const {
+  std::vector<std::string> result;
+  for (const Buffer& b : program().buffers)
+    if (b.role == role) result.push_back(b.name);
+  return result;
+}
+
+Caps device_caps(const SessionOptions& options) {
+  if (options.device != "cpu") fail("device '", options.device, "' is not known; this build has: cpu");
+  Caps caps = cpu_caps();
+  if (!options.claim) {
+    caps.claims.reset();
+    caps.claims_grad.reset();
+  }
+  caps.fuse = options.fuse;
+  caps.arena = options.arena;
+  return caps;
+}
+
+Session make_session(const std::vector<EntryGraph>& entries, const SessionOptions& options) {
+  Program program = compile(entries, device_caps(options), options.device);
+  auto pool = std::make_unique<ThreadPool>(options.threads);
+  std::unique_ptr<Backend> backend = make_cpu_backend(std::move(program), *pool);
+  return Session(std::move(backend), std::move(pool));
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,51 @@
+// The engine: from graphs to a running session on a device.
+//
+//   Session session = make_session({{"train_step", graph}}, options);
+//   session.write("x", batch); session.set_uniform("lr", 1e-3f); session.run("train_step"); session.read("loss");
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "plan/plan.h"
+
+namespace tabgrad {
+
+struct SessionOptions {
+  std::string device = "cpu";
+  int threads = 0;         // 0: TABGRAD_THREADS or all cores
+  bool fuse = true, claim = true, arena = true;  // NOFUSE, NOCLAIM, NOARENA switch them off
+};
+
+class Session {
+ public:
+  explicit Session(std::unique_ptr<Backend> backend, std::unique_ptr<ThreadPool> pool);
+
+  void write(const std::string& name, const HostTensor& value);
+  void write(const std::string& name, const float* data, std::int64_t count);
+  void write(const std::string& name, const std::int32_t* data, std::int64_t count);
+  HostTensor read(const std::string& name);  // parameters, state, outputs
+  void read(const std::string& name, float* data, std::int64_t count);
+  float read_scalar(const std::string& name);
+
+  void set_uniform(const std::string& name, float value);
+  void set_random(std::uint64_t seed, std::uint32_t step);
+  void run(const std::string& entry);
+
+  const Program& program() const;
+  std::string device() const;  // for people
+  // Names of the buffers with a role, in the Program's order.
+  std::vector<std::string> names(BufferRole role) const;
+
+ private:
+  std::unique_ptr<ThreadPool> pool_;  // outlives backend_
+  std::unique_ptr<Backend> backend_;
+};
+
+Caps device_caps(const SessionOptions& options);
+// Compiles and loads. Parameters and state start at zero.
+Session make_session(const std::vector<EntryGraph>& entries, const SessionOptions& options = {});
+
+}  // namespace tabgrad
