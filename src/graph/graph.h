@@ -99,6 +99,12 @@ class Graph {
   std::string scope;  // prefix of the names of nodes added now: the layer at work
 };
 
+// A graph with the name under which a Program will offer it: "train_step", "evaluate", "predict", …
+struct EntryGraph {
+  std::string name;
+  Graph graph;
+};
+
 // Output types of a node from its attributes and its inputs' types (graph/primitives.cc).
 void infer_types(const Graph& graph, Node& node);
 

@@ -10,11 +10,6 @@
 
 namespace tabgrad {
 
-struct EntryGraph {
-  std::string name;
-  Graph graph;
-};
-
 // Inputs of equal name and role in several entries are one buffer. Throws Error where they disagree on shape.
 Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const std::string& target);
 
