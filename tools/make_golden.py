@@ -7,7 +7,7 @@ What it does:      draws every input from the counter-based generator below, com
                    checked against torch.nn.LSTM and torch.nn.GRU.
 What it does not:  compare with tabgrad (the tests in tests/golden/ do), or use PyTorch's own random numbers.
 
-Usage: tools/make_golden.py [--out tests/golden] [--only NAME]     (needs python3-torch and python3-safetensors)
+Usage: tools/make_golden.py [--out tests/golden] [--only NAME]     (needs python3-torch)
 
 Conventions: every input is a float32 number, so an f32 engine starts from exactly the same values; outputs and
 gradients are float64 unless a file says otherwise. Weights are (in, out): y = x·W + b. Sequences of recurrent nets are
@@ -27,13 +27,14 @@ Random numbers (src/tensor/philox.h is the same routine; tests compare the two b
              s = (m-1)/(m+1), z = s·s, p = Σ_{k=0..11} z^k/(2k+1) by Horner, ln u = e·0.6931471805599453 + (2s)·p.
 """
 import argparse
+import json
 import pathlib
+import struct
 import sys
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.numpy import save_file
 
 SEED = 1
 
@@ -144,7 +145,17 @@ class File:
             self.put(f"{name}/{key}", tensor)
 
     def write(self, path, metadata=None):
-        save_file(self.tensors, path, metadata=metadata or {})
+        # Written here, not by the safetensors package: that one orders metadata at random, and a second run should give
+        # the same bytes. Widest type first, so that every tensor is aligned.
+        header, blobs, offset = {"__metadata__": metadata} if metadata else {}, [], 0
+        for name, value in sorted(self.tensors.items(), key=lambda item: -item[1].itemsize):
+            kind = {np.dtype(np.float64): "F64", np.dtype(np.float32): "F32", np.dtype(np.int32): "I32"}[value.dtype]
+            header[name] = {"dtype": kind, "shape": list(value.shape), "data_offsets": [offset, offset + value.nbytes]}
+            blobs.append(value.tobytes())
+            offset += value.nbytes
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(blobs))
         print(f"{path}: {len(self.tensors)} tensors, {path.stat().st_size:,} bytes")
 
 
