@@ -25,14 +25,14 @@ using std::int64_t;
 // K is taken in blocks of at most this many, so that a panel of B (2 vectors × 4 bytes × 512 = 64 KB on AVX-512) and the
 // tiles of A that pass over it stay in the second-level cache, and C is read and written once per 512·14·2 multiply-adds.
 constexpr int64_t kMaxBlockK = 512;
-constexpr int64_t kMaxTasks = 64;             // four for each of 16 threads
-constexpr double kTaskFlops = 4e5;            // 3 µs of one core: a few times what handing out a task costs
-constexpr double kBatchTaskFlops = 2e7;       // below it, one element of a batch is one task
+constexpr int64_t kMaxTasks = 64;        // four for each of 16 threads
+constexpr double kTaskFlops = 4e5;       // 3 µs of one core: a few times what handing out a task costs
+constexpr double kBatchTaskFlops = 2e7;  // below it, one element of a batch is one task
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Plan {
-  int64_t tiles = 0, panels = 0;    // of C
+  int64_t tiles = 0, panels = 0;  // of C
   int64_t row_tasks = 1, column_tasks = 1;
   int64_t k_blocks = 1;
   bool pack_a = false, pack_b = true;
@@ -187,9 +187,7 @@ namespace tabgrad::cpu {
 HWY_EXPORT(gemm_scratch_floats);
 HWY_EXPORT(gemm);
 
-std::int64_t gemm_scratch_floats(const Gemm& g, int threads) {
-  return HWY_DYNAMIC_DISPATCH(gemm_scratch_floats)(g, threads);
-}
+std::int64_t gemm_scratch_floats(const Gemm& g, int threads) { return HWY_DYNAMIC_DISPATCH(gemm_scratch_floats)(g, threads); }
 
 void gemm(const Gemm& g, ThreadPool& pool, Scratch scratch) {
   TG_CHECK(scratch.floats >= gemm_scratch_floats(g, pool.threads()));

@@ -31,6 +31,10 @@ inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(F()));
 
 HWY_INLINE V set(float x) { return hn::Set(F(), x); }
 
+// Maximum and minimum that give NaN if either argument is NaN, on every instruction set.
+HWY_INLINE V max_v(V a, V b) { return hn::IfThenElse(hn::Eq(a, a), hn::Max(a, b), a); }
+HWY_INLINE V min_v(V a, V b) { return hn::IfThenElse(hn::Eq(a, a), hn::Min(a, b), a); }
+
 // x = n·ln2 + r with |r| ≤ ln2/2; returns expm1(r) and n. ln2 is split in two so that n·kLn2High is exact.
 HWY_INLINE V expm1_reduced(V x, V& n) {
   n = hn::Round(hn::Mul(x, set(1.44269504f)));

@@ -148,7 +148,8 @@ void pack_lines(std::int64_t k, std::int64_t width, std::int64_t panel, const fl
   }
 }
 
-void pack_transposed(std::int64_t k, std::int64_t width, std::int64_t panel, const float* src, std::int64_t stride, float* out) {
+void pack_transposed(std::int64_t k, std::int64_t width, std::int64_t panel, const float* src, std::int64_t stride,
+                     float* out) {
   const F f;
   const std::int64_t k4 = k & ~std::int64_t{3};
   for (std::int64_t j = 0; j < panel; j += kTileLanes) {
