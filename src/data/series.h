@@ -64,13 +64,13 @@ struct Split {
 struct SplitFractions {
   double train = 0.7, validation = 0.1, test = 0.2;
 };
-// Test is the last round(n·test) points, validation the round(n·validation) before them, training the rest.
+// train_end = ⌊n·train⌋, validation_end = ⌊n·(1 - test)⌋: a point that does not divide goes to the later part.
 // Throws Error unless the fractions are in [0, 1], add up to 1 and training gets at least one point.
 Split split_series(std::int64_t num_steps, const SplitFractions& fractions = {});
 
-// Rolling-origin backtest (Tashman 2000): the last round(n·test) points are cut into `folds` consecutive test parts of
-// (nearly) equal length; each fold trains on all that lies before its test part, the last round(n·validation) of it being
-// validation. Throws Error when a part would be empty.
+// Rolling-origin backtest (Tashman 2000): the test part of split_series is cut into `folds` consecutive test parts of
+// (nearly) equal length; each fold trains on all that lies before its test part, the last of it being a validation
+// part as long as split_series'. Throws Error when a test part would be empty.
 std::vector<Split> rolling_origin_folds(std::int64_t num_steps, int folds, const SplitFractions& fractions = {});
 
 }  // namespace tabgrad

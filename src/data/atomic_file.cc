@@ -1,0 +1,128 @@
+#include "data/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tabgrad {
+namespace {
+
+[[noreturn]] void fail_errno(const std::string& what, int error) {
+  const char* advice = "";
+  if (error == ENOSPC || error == EDQUOT) advice = " Free some space or choose another folder.";
+  if (error == EACCES || error == EPERM || error == EROFS) advice = " Choose a place you may use.";
+  if (error == ENOENT) advice = " Check the path.";
+  fail(what, ": ", std::strerror(error), ".", advice);
+}
+
+// An open file descriptor that closes itself.
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+  int close() { return ::close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  void keep() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+int open_to_read(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail_errno(path + ": cannot be opened", errno);
+  struct stat info{};
+  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    ::close(fd);
+    fail(path, ": is a folder, not a file.");
+  }
+  return fd;
+}
+
+// Bytes read, 0 at the end.
+std::size_t read_some(int fd, char* out, std::size_t size, const std::string& path) {
+  while (true) {
+    const ssize_t n = ::read(fd, out, size);
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno != EINTR) fail_errno(path + ": cannot be read", errno);
+  }
+}
+
+}  // namespace
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  std::string name = path + ".tmp-XXXXXX";
+  File file(::mkstemp(name.data()));
+  if (file.fd() < 0) fail_errno(path + ": cannot be written", errno);
+  TemporaryFile temporary(name);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(file.fd(), 0666 & ~mask);  // mkstemp gives 0600
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file.fd(), bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      fail_errno(path + ": cannot be written", errno);
+    }
+  }
+  if (::fsync(file.fd()) != 0 || file.close() != 0) fail_errno(path + ": cannot be written", errno);
+  if (::rename(name.c_str(), path.c_str()) != 0) fail_errno(path + ": cannot be replaced", errno);
+  temporary.keep();
+  // The rename itself reaches the disk with its folder. Some file systems cannot sync a folder; the file is whole anyway.
+  File folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.fd() >= 0) ::fsync(folder.fd());
+}
+
+std::string read_file(const std::string& path, std::uint64_t max_bytes) {
+  File file(open_to_read(path));
+  std::string bytes;
+  std::vector<char> block(1 << 20);
+  while (const std::size_t n = read_some(file.fd(), block.data(), block.size(), path)) {
+    if (bytes.size() + n > max_bytes) fail(path, ": is larger than ", max_bytes, " bytes, the most that is read.");
+    bytes.append(block.data(), n);
+  }
+  return bytes;
+}
+
+Table read_csv_file(const std::string& path, CsvOptions options) {
+  if (options.name == "input") options.name = path;
+  File file(open_to_read(path));
+  CsvReader reader(std::move(options));
+  std::vector<char> block(1 << 20);
+  while (const std::size_t n = read_some(file.fd(), block.data(), block.size(), path)) reader.feed({block.data(), n});
+  return reader.finish();
+}
+
+}  // namespace tabgrad
