@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/threads.h"
 #include "plan/plan.h"
 
 namespace tabgrad {
