@@ -46,6 +46,9 @@ struct Program {
   std::string target;  // "cpu", …: whose Caps it was compiled for
 };
 
+// One line for people: "h0.mlp.fc: matmul 1024×384×96 + 6 ops".
+std::string describe(const Kernel& kernel, const Launch& launch);
+
 // Throws Error (naming `source`) unless every index, size and access lies within bounds.
 void validate(const Program& program, const std::string& source);
 

@@ -1,0 +1,40 @@
+// Lowering: the expression behind a value, as the body of a kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+
+namespace tabgrad {
+
+// Builds one kernel body by walking from a value down to stored ones. When a view cannot be followed, `blocked` names the
+// node that must be stored first and the body is unusable.
+class BodyBuilder {
+ public:
+  BodyBuilder(const Graph& graph, const std::vector<bool>& stored, Dims space, std::vector<std::string>& uniforms);
+
+  // The instruction that holds v at `access`. `root`: compute it even if it is stored.
+  int value(Value v, const Access& access, bool root = false);
+  // An instruction for a whole tensor given by its argument number.
+  int load(int arg, const FlatAccess& at, bool ids);
+  int arg_of(Value stored_value);
+
+  Body body;
+  std::vector<Value> args;
+  int blocked = -1;
+
+ private:
+  int emit(Instr instr);
+  const Graph& graph_;
+  const std::vector<bool>& stored_;
+  std::vector<std::string>& uniforms_;
+  int last_pad_ = -1;
+};
+
+// How an operand of a matrix product lies in its buffer: follows views only. Returns false and sets `blocked` when the operand
+// must be stored first.
+bool follow_views(const Graph& graph, const std::vector<bool>& stored, Value v, Value& base, FlatAccess& at, int& blocked);
+
+}  // namespace tabgrad

@@ -1,0 +1,245 @@
+// Buffers and their places: from a kernel plan to an entry of the Program.
+//
+// Activations share one arena a entry point. Each lives from the kernel that writes it to the last that reads it; the largest
+// are placed first, each at the lowest place that no neighbour in time uses. An elementwise kernel writes over an argument that dies
+// with it (one lifetime, one place), where the target allows.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "plan/passes.h"
+
+namespace tabgrad {
+namespace {
+
+constexpr std::int64_t kAlign = 16;  // elements: one cache line, one AVX-512 vector
+
+class Emitter {
+ public:
+  Emitter(const KernelPlan& plan, const std::string& name, const Caps& caps, Program& program)
+      : plan_(plan), graph_(plan.graph), caps_(caps), program_(program) {
+    entry_.name = name;
+  }
+
+  void run() {
+    for (const Node& n : graph_.nodes)
+      if (n.op == Op::kInput) input_buffer(n);
+    for (const KernelPlan::Copy& c : plan_.copies)
+      if (!c.name.empty() && c.to.valid()) buffers_[id(c.from)] = output_buffer(c.name, c.from);
+    for (const auto& [value, target] : plan_.in_place) buffers_[id(value)] = buffers_.at(id(target));
+    lifetimes();
+    share_in_place();
+    place();
+    for (const PlanKernel& k : plan_.kernels) launch(k);
+    for (const KernelPlan::Copy& c : plan_.copies) copy(c);
+    program_.entries.push_back(std::move(entry_));
+  }
+
+ private:
+  using Id = std::pair<int, int>;
+  static Id id(Value v) { return {v.node, v.out}; }
+
+  int add_buffer(Buffer b) {
+    program_.buffers.push_back(std::move(b));
+    return static_cast<int>(program_.buffers.size()) - 1;
+  }
+
+  int named_buffer(const std::string& name, BufferRole role, const TensorType& type) {
+    for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
+      const Buffer& b = program_.buffers[i];
+      if (b.name != name || b.role == BufferRole::kActivation) continue;
+      if (b.role != role || b.dims != type.dims || b.dtype != type.dtype)
+        fail("[compile] '", name, "' is ", to_string(b.dims), " in one entry point and ", to_string(type.dims), " in '",
+             entry_.name, "', or has another role there");
+      return static_cast<int>(i);
+    }
+    return add_buffer({name, role, type.dtype, type.dims, -1, {}});
+  }
+
+  void input_buffer(const Node& n) {
+    const Value v{static_cast<int>(&n - graph_.nodes.data()), 0};
+    int buffer = -1;
+    switch (n.role) {
+      case Role::kParameter: buffer = named_buffer(n.name, BufferRole::kParameter, n.outputs[0]); break;
+      case Role::kState: buffer = named_buffer(n.name, BufferRole::kState, n.outputs[0]); break;
+      case Role::kInput: buffer = named_buffer(n.name, BufferRole::kInput, n.outputs[0]); break;
+      case Role::kConstant: {
+        buffer = named_buffer(n.name, BufferRole::kConstant, n.outputs[0]);
+        const HostTensor& t = graph_.literals[static_cast<std::size_t>(n.literal)];
+        const void* data = t.dtype == DType::kF32 ? static_cast<const void*>(t.f32.data()) : t.i32.data();
+        std::vector<std::uint8_t> bytes(static_cast<std::size_t>(t.size()) * 4);
+        std::memcpy(bytes.data(), data, bytes.size());
+        Buffer& b = program_.buffers[static_cast<std::size_t>(buffer)];
+        if (!b.data.empty() && b.data != bytes) fail("[compile] two constants are named '", n.name, "'");
+        b.data = std::move(bytes);
+        break;
+      }
+    }
+    buffers_[id(v)] = buffer;
+  }
+
+  int output_buffer(const std::string& name, Value v) { return named_buffer(name, BufferRole::kOutput, graph_.type(v)); }
+
+  struct Life {
+    Value value;
+    std::int64_t elements = 0;
+    int first = 0, last = 0;
+    int same_as = -1;  // shares the place of that life
+    std::int64_t offset = -1;
+  };
+
+  void lifetimes() {
+    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
+      for (Value v : plan_.kernels[k].args) {
+        if (!v.valid() || buffers_.count(id(v))) continue;
+        const auto [at, fresh] = life_of_.try_emplace(id(v), lives_.size());
+        if (fresh) {
+          const std::int64_t n = (num_elements(graph_.dims(v)) + kAlign - 1) / kAlign * kAlign;
+          lives_.push_back({v, n, static_cast<int>(k), static_cast<int>(k), -1, -1});
+        }
+        lives_[at->second].last = static_cast<int>(k);
+      }
+    }
+    for (const KernelPlan::Copy& c : plan_.copies) {
+      const auto found = life_of_.find(id(c.from));
+      if (found != life_of_.end()) lives_[found->second].last = static_cast<int>(plan_.kernels.size());
+    }
+  }
+
+  std::size_t root(std::size_t life) const {
+    while (lives_[life].same_as >= 0) life = static_cast<std::size_t>(lives_[life].same_as);
+    return life;
+  }
+
+  void share_in_place() {
+    if (!caps_.in_place || !caps_.arena) return;
+    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
+      const PlanKernel& p = plan_.kernels[k];
+      if (p.kernel.kind != KernelKind::kMap) continue;
+      const Body& body = p.kernel.body;
+      for (const Store& s : body.stores) {
+        const auto out = life_of_.find(id(p.args[static_cast<std::size_t>(s.arg)]));
+        if (out == life_of_.end() || !is_dense(s.at, body.space) || s.at.offset != 0) continue;
+        for (std::size_t a = 0; a < p.args.size(); ++a) {
+          const auto in = life_of_.find(id(p.args[a]));
+          if (p.writes[a] || in == life_of_.end()) continue;
+          const Life& dying = lives_[root(in->second)];
+          if (dying.last != static_cast<int>(k) || dying.elements != lives_[out->second].elements) continue;
+          if (dying.first == static_cast<int>(k)) continue;
+          bool same_element = true;
+          for (const Load& l : body.loads)
+            if (l.arg == static_cast<int>(a)) same_element = same_element && is_dense(l.at, body.space) && l.at.offset == 0;
+          if (!same_element) continue;
+          const std::size_t r = root(in->second);
+          lives_[r].last = lives_[out->second].last;
+          lives_[out->second].same_as = static_cast<int>(r);
+          break;
+        }
+      }
+    }
+  }
+
+  void place() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < lives_.size(); ++i)
+      if (lives_[i].same_as < 0) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return lives_[a].elements > lives_[b].elements; });
+    std::vector<std::size_t> placed;  // by offset
+    for (std::size_t i : order) {
+      Life& life = lives_[i];
+      std::int64_t at = 0;
+      for (std::size_t p : placed) {
+        const Life& other = lives_[p];
+        const bool together = !caps_.arena || (other.first <= life.last && life.first <= other.last);
+        if (!together || other.offset + other.elements <= at) continue;
+        if (at + life.elements <= other.offset) break;
+        at = other.offset + other.elements;
+      }
+      life.offset = at;
+      entry_.arena_elements = std::max(entry_.arena_elements, at + life.elements);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                     [&](std::size_t a, std::size_t b) { return lives_[a].offset < lives_[b].offset; }),
+                    i);
+    }
+    for (std::size_t i = 0; i < lives_.size(); ++i) {
+      const Life& life = lives_[i];
+      const TensorType& type = graph_.type(life.value);
+      buffers_[id(life.value)] =
+          add_buffer({entry_.name + "/" + std::to_string(life.value.node) + "." + std::to_string(life.value.out),
+                      BufferRole::kActivation, type.dtype, type.dims, lives_[root(i)].offset, {}});
+    }
+  }
+
+  int kernel_index(const Kernel& kernel) {
+    const auto found = std::find(program_.kernels.begin(), program_.kernels.end(), kernel);
+    if (found != program_.kernels.end()) return static_cast<int>(found - program_.kernels.begin());
+    program_.kernels.push_back(kernel);
+    return static_cast<int>(program_.kernels.size()) - 1;
+  }
+
+  void launch(const PlanKernel& k) {
+    Launch l;
+    l.kernel = kernel_index(k.kernel);
+    l.label = k.label;
+    l.flops = k.flops;
+    for (std::size_t a = 0; a < k.args.size(); ++a) {
+      l.args.push_back(k.args[a].valid() ? buffers_.at(id(k.args[a])) : -1);
+      if (k.args[a].valid()) l.bytes += 4.0 * static_cast<double>(num_elements(graph_.dims(k.args[a])));
+    }
+    entry_.launches.push_back(std::move(l));
+  }
+
+  void copy(const KernelPlan::Copy& c) {
+    if (!c.name.empty() && c.to.valid()) return;  // already in its own buffer
+    const int to = c.name.empty() ? buffers_.at(id(c.to)) : output_buffer(c.name, c.from);
+    const int from = buffers_.at(id(c.from));
+    if (from == to) return;
+    Kernel k;
+    k.kind = KernelKind::kMap;
+    const std::int64_t n = num_elements(graph_.dims(c.from));
+    const FlatAccess dense{{1}, 0, {}};
+    k.body.space = {n};
+    k.body.loads = {{0, dense, false}};
+    Instr load;
+    load.kind = InstrKind::kLoad;
+    load.index = 0;
+    k.body.code = {load};
+    k.body.stores = {{1, 0, dense}};
+    entry_.launches.push_back({kernel_index(k), {from, to}, "copy", 0, 8.0 * static_cast<double>(n)});
+  }
+
+  const KernelPlan& plan_;
+  const Graph& graph_;
+  const Caps& caps_;
+  Program& program_;
+  Entry entry_;
+  std::map<Id, int> buffers_;
+  std::map<Id, std::size_t> life_of_;
+  std::vector<Life> lives_;
+};
+
+}  // namespace
+
+void emit_entry(const KernelPlan& plan, const std::string& name, const Caps& caps, Program& program) {
+  Emitter(plan, name, caps, program).run();
+}
+
+MemoryUse memory_use(const Program& program) {
+  MemoryUse use;
+  for (const Buffer& b : program.buffers) {
+    const std::int64_t bytes = num_elements(b.dims) * 4;
+    switch (b.role) {
+      case BufferRole::kParameter: use.parameters += bytes; break;
+      case BufferRole::kState: use.state += bytes; break;
+      case BufferRole::kInput:
+      case BufferRole::kOutput: use.inputs_outputs += bytes; break;
+      case BufferRole::kConstant: use.constants += bytes; break;
+      case BufferRole::kActivation: break;
+    }
+  }
+  for (const Entry& e : program.entries) use.arena = std::max(use.arena, e.arena_elements * 4);
+  return use;
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,56 @@
+// The planner's passes and what goes from one to the next. pipeline.cc lists them in order.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernel/caps.h"
+#include "kernel/kernel.h"
+#include "plan/plan.h"
+
+namespace tabgrad {
+
+// ---- graph → graph ----
+// Decomposes the composites that the target does not claim.
+Graph claim(const Graph& graph, const Caps& caps);
+// Folds constants, drops identities, merges equal nodes, drops dead ones.
+Graph simplify(const Graph& graph);
+
+// ---- graph → kernels ----
+struct PlanKernel {
+  Kernel kernel;
+  std::vector<Value> args;   // stored values (never a reshape: its base stands for it); invalid where none is given
+  std::vector<bool> writes;  // for each argument; an argument may be read and written (in-place optimizers)
+  std::string label;
+  double flops = 0;
+};
+struct KernelPlan {
+  Graph graph;
+  std::vector<PlanKernel> kernels;                  // in an order that can run
+  std::vector<std::pair<Value, Value>> in_place;    // {value, the input whose buffer it is written to}
+  struct Copy {                                     // after all kernels: buffer of `to` (or of output `name`) = value
+    Value from, to;
+    std::string name;
+  };
+  std::vector<Copy> copies;
+};
+
+// The value whose buffer holds v: looks through reshapes.
+Value base_of(const Graph& graph, Value v);
+
+// Decides which values are stored and lowers everything between them into kernels. Appends uniforms' names.
+KernelPlan form_kernels(const Graph& graph, const Caps& caps, std::vector<std::string>& uniforms);
+// Attaches elementwise kernels to the products, and to the elementwise kernels, that feed them.
+void merge_kernels(KernelPlan& plan, const Caps& caps);
+// Drops sizes of 1 and joins dimensions that every access walks as one; puts reductions into their canonical order.
+void collapse(Kernel& kernel);
+
+// ---- kernels → Program ----
+// Adds the plan to the program as one entry: buffers, arena, launches.
+void emit_entry(const KernelPlan& plan, const std::string& name, const Caps& caps, Program& program);
+// Asserts what the passes promise: arguments written before they are read, no two live activations in one place.
+void verify_entry(const Program& program, const Entry& entry);
+
+}  // namespace tabgrad

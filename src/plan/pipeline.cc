@@ -1,0 +1,22 @@
+// The passes in order: the file to read first.
+#include "plan/passes.h"
+
+namespace tabgrad {
+
+Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const std::string& target) {
+  Program program;
+  program.target = target;
+  for (const EntryGraph& entry : entries) {
+    Graph graph = claim(entry.graph, caps);
+    graph = simplify(graph);
+    KernelPlan plan = form_kernels(graph, caps, program.uniforms);
+    if (caps.fuse) merge_kernels(plan, caps);
+    for (PlanKernel& k : plan.kernels) collapse(k.kernel);
+    emit_entry(plan, entry.name, caps, program);
+    verify_entry(program, program.entries.back());
+  }
+  validate(program, "compile");
+  return program;
+}
+
+}  // namespace tabgrad
