@@ -25,11 +25,11 @@
 namespace tabgrad {
 
 struct CsvOptions {
-  std::string name = "input";     // the file's name, for messages
-  char delimiter = 0;             // ',', ';', '\t' or '|'; 0: found in the text
-  char decimal = 0;               // '.' or ','; 0: found in the text
-  std::optional<bool> header;     // whether the first row holds names; nullopt: found in the text
-  std::optional<bool> day_first;  // how 01/02/2020 is read; nullopt: decided by the column
+  std::string name = "input";       // the file's name, for messages
+  char delimiter = 0;               // ',', ';', '\t' or '|'; 0: found in the text
+  char decimal = 0;                 // '.' or ','; 0: found in the text
+  std::optional<bool> header{};     // whether the first row holds names; nullopt: found in the text
+  std::optional<bool> day_first{};  // how 01/02/2020 is read; nullopt: decided by the column
 };
 
 enum class ColumnKind { kEmpty, kNumber, kTime, kText };  // kEmpty: every cell is missing

@@ -58,19 +58,30 @@ std::int64_t detect_season(std::span<const double> training, const TimeStep& ste
   const std::vector<double> r = autocorrelation(differences, last + 1);
   if (r.empty()) return 1;
 
+  const auto correlation = [&](std::int64_t lag) { return r[static_cast<std::size_t>(lag)]; };
+  std::int64_t first = 1;  // a slow wave resembles itself at the shortest lags too: the season lies past the first zero
+  while (first <= last && correlation(first) > 0) ++first;
   std::vector<std::int64_t> candidates;
   double best = 0;
-  for (std::int64_t lag = 2; lag <= last; ++lag) {
-    const std::size_t k = static_cast<std::size_t>(lag);
+  for (std::int64_t lag = first + 1; lag <= last; ++lag) {
     const double needed = std::max(is_natural(lag, step) ? kMinNaturalCorrelation : kMinCorrelation,
                                    kSignificance / std::sqrt(static_cast<double>(n)));
-    if (r[k] < needed || r[k] < r[k - 1] || r[k] < r[k + 1]) continue;
+    if (correlation(lag) < needed || correlation(lag) < correlation(lag - 1) || correlation(lag) < correlation(lag + 1))
+      continue;
     candidates.push_back(lag);
-    best = std::max(best, r[k]);
+    best = std::max(best, correlation(lag));
   }
-  const auto chosen = std::find_if(candidates.begin(), candidates.end(),
-                                   [&](std::int64_t lag) { return r[static_cast<std::size_t>(lag)] >= kNearlyAsHigh * best; });
-  return chosen == candidates.end() ? 1 : *chosen;
+  std::int64_t chosen = 1;
+  for (std::int64_t lag : candidates) {
+    // The shortest that is nearly as high as the best, and then the top of its own peak, which noise may make ragged.
+    const bool on_its_peak = chosen > 1 && lag <= chosen + chosen / 4;
+    if (chosen == 1 ? correlation(lag) >= kNearlyAsHigh * best : on_its_peak && correlation(lag) > correlation(chosen))
+      chosen = lag;
+  }
+  for (std::int64_t lag = chosen - chosen / 20; lag <= std::min(last, chosen + chosen / 20); ++lag) {
+    if (is_natural(lag, step) && correlation(lag) >= kNearlyAsHigh * correlation(chosen)) return lag;
+  }
+  return chosen;
 }
 
 }  // namespace tabgrad

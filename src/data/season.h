@@ -12,7 +12,7 @@ namespace tabgrad {
 // the window (a seasonal value outside it cannot be seen).
 //
 // Method: autocorrelation of the first differences (which removes level and trend, and leaves a random walk white); among
-// local maxima at lags 2 … min(n/3, max_season, kMaxSeasonLag) the highest that is significant; the shortest of those nearly
+// local maxima between its first zero and lag min(n/3, max_season, kMaxSeasonLag) the highest that is significant; the shortest of those nearly
 // as high, so that multiples lose. Periods natural to the step (7 days, 24 hours, 12 months, …) need less height.
 std::int64_t detect_season(std::span<const double> training, const TimeStep& step, std::int64_t max_season);
 

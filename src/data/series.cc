@@ -243,39 +243,15 @@ std::size_t total_length(const std::vector<Gap>& gaps) {
   return n;
 }
 
-// Leaves out points at the front until every column has a value, and at the end until the target has one.
-void trim_ends(Draft& draft) {
-  std::size_t first = 0, end = draft.size();
-  for (std::size_t c = 0; c < draft.columns.size(); ++c) {
-    std::size_t i = 0;
-    while (i < draft.size() && std::isnan(draft.columns[c][i])) ++i;
-    if (i == draft.size())
-      fail(draft.table.source, ": column '", draft.names[c], "' has no value in any row. Choose another one.");
-    first = std::max(first, i);
-  }
-  while (std::isnan(draft.columns[0][end - 1])) --end;
-  if (first >= end) {
-    fail(draft.table.source, ": no row has a value in every column: '", draft.names[0],
-         "' ends before all features begin. Leave a feature out.");
-  }
-  if (first > 0) draft.note(str("The first ", first, " rows were left out: they lack a value."));
-  if (end < draft.size())
-    draft.note(str("The last ", draft.size() - end, " rows were left out: '", draft.names[0], "' has no value there."));
-  if (first == 0 && end == draft.size()) return;
-  std::vector<std::size_t> kept(end - first);
-  std::iota(kept.begin(), kept.end(), first);
-  draft.keep(kept);
-}
-
+// Gaps have a value before them; at the column's end the last value is held.
 void fill_column(std::vector<double>& values, const std::vector<Gap>& gaps, bool linear) {
   for (const Gap& gap : gaps) {
-    const double before = values[gap.first - 1];  // the front is trimmed
+    const double before = values[gap.first - 1];
     const std::size_t end = gap.first + gap.length;
-    const bool open_end = end == values.size();  // features only
     for (std::size_t i = gap.first; i < end; ++i) {
       const double share = static_cast<double>(i - gap.first + 1) / static_cast<double>(gap.length + 1);
       // Weights, not a difference: values near the largest double must not overflow.
-      values[i] = linear && !open_end ? before * (1 - share) + values[end] * share : before;
+      values[i] = linear && end < values.size() ? before * (1 - share) + values[end] * share : before;
     }
   }
 }
@@ -294,36 +270,52 @@ void drop_missing(Draft& draft) {
 }
 
 void fill_missing(Draft& draft, std::optional<FillMethod> choice) {
-  if (choice != FillMethod::kDrop && choice != FillMethod::kError) trim_ends(draft);
+  std::size_t first = 0, end = draft.size();  // points outside cannot be filled and are left out
   for (std::size_t c = 0; c < draft.columns.size(); ++c) {
-    const std::vector<Gap> gaps = gaps_of(draft.columns[c]);
+    std::vector<Gap> gaps = gaps_of(draft.columns[c]);
+    if (gaps.empty()) continue;
+    const std::string column = str(draft.table.source, ": column '", draft.names[c], "' lacks ");
     const double share = static_cast<double>(total_length(gaps)) / static_cast<double>(draft.size());
     if (share > kMaxMissing) {
-      fail(draft.table.source, ": column '", draft.names[c], "' lacks ", std::round(share * 100), " % of its values (",
-           list_gaps(draft, gaps),
+      fail(column, std::round(share * 100), " % of its values (", list_gaps(draft, gaps),
            "). More than half is too much to fill; choose another column or a shorter part of the file.");
     }
-    if (gaps.empty() || choice == FillMethod::kDrop) continue;
+    if (choice == FillMethod::kDrop) continue;
+    if (choice == FillMethod::kError) {
+      fail(column, total_length(gaps), " values: ", list_gaps(draft, gaps),
+           ". Correct them, or choose how to fill: 'linear', 'previous' or 'drop'.");
+    }
+    if (gaps.front().first == 0) {
+      first = std::max(first, gaps.front().length);
+      gaps.erase(gaps.begin());
+    }
+    if (c == 0 && !gaps.empty() && gaps.back().first + gaps.back().length == end) {
+      end = gaps.back().first;
+      gaps.pop_back();
+    }
+    if (gaps.empty()) continue;
     const Gap longest =
         *std::max_element(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.length < b.length; });
-    if (choice == FillMethod::kError || (!choice && longest.length > kShortGap)) {
-      const bool stated = choice.has_value();
-      fail(draft.table.source, ": column '", draft.names[c], "' lacks ", total_length(gaps),
-           " values: ", list_gaps(draft, gaps),
-           stated ? "" : str(". The longest gap is ", longest.length, " steps, from ", draft.point(longest.first)),
+    if (!choice && longest.length > kShortGap) {
+      fail(column, total_length(gaps), " values: ", list_gaps(draft, gaps), ". The longest gap is ", longest.length,
+           " steps, from ", draft.point(longest.first),
            ". Choose how to fill: 'linear', 'previous', or 'drop' to leave such rows out.");
     }
-  }
-  if (choice == FillMethod::kDrop) return drop_missing(draft);
-  const bool linear = choice != FillMethod::kPrevious;
-  for (std::size_t c = 0; c < draft.columns.size(); ++c) {
-    const std::vector<Gap> gaps = gaps_of(draft.columns[c]);
-    if (gaps.empty()) continue;
+    const bool linear = choice != FillMethod::kPrevious;
     draft.note(str("Column '", draft.names[c], "': ", total_length(gaps), " missing values in ", gaps.size(),
                    gaps.size() == 1 ? " gap were" : " gaps were",
                    linear ? " filled on a straight line: " : " filled with the value before: ", list_gaps(draft, gaps), "."));
     fill_column(draft.columns[c], gaps, linear);
   }
+  if (choice == FillMethod::kDrop) return drop_missing(draft);
+  if (first >= end) fail(draft.table.source, ": '", draft.names[0], "' ends before all features begin. Leave a feature out.");
+  if (first > 0) draft.note(str("Rows left out at the start, where a value is missing: ", first, "."));
+  if (end < draft.size())
+    draft.note(str("Rows left out at the end, where '", draft.names[0], "' is missing: ", draft.size() - end, "."));
+  if (first == 0 && end == draft.size()) return;
+  std::vector<std::size_t> kept(end - first);
+  std::iota(kept.begin(), kept.end(), first);
+  draft.keep(kept);
 }
 
 }  // namespace

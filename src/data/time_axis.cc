@@ -26,7 +26,7 @@ std::int64_t month_number(double time) {
 double median_difference(const std::vector<double>& values) {
   std::vector<double> steps(values.size() - 1);
   for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = values[i + 1] - values[i];
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
   std::nth_element(steps.begin(), middle, steps.end());
   return *middle;
 }
@@ -98,8 +98,9 @@ TimeStep detect_step(const std::vector<double>& times, bool counter) {
       step.size = median_difference(months);
       step.month_end = month_end && !same_day;
     }
-  } else if (step.size == kDay && times.back() - times.front() >= 10 * kDay &&  // 10 days hold two weekend days at least
-             std::all_of(times.begin(), times.end(), [](double t) { return civil_from_seconds(t).weekday < 5; })) {
+  } else if (step.size == kDay && times.back() - times.front() >= 10 * kDay &&  // they hold two weekend days at least
+             std::all_of(times.begin(), times.end(), [](double t) { return civil_from_seconds(t).weekday < 5; }) &&
+             weekday_number(times.back()) - weekday_number(times.front()) < 2 * static_cast<std::int64_t>(times.size())) {
     step.unit = TimeStep::Unit::kWeekdays;
     step.size = 1;
   }

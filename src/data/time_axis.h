@@ -34,7 +34,7 @@ double advance(double time, const TimeStep& step, std::int64_t steps);
 std::string format_point(double time, const TimeStep& step);
 
 // The median difference, as calendar months when every time is on the same day of its month (or the last), as weekdays
-// when days skip all Saturdays and Sundays. counter: the times are plain numbers. One time alone gives size 1.
+// when days skip all Saturdays and Sundays and most weekdays are there. counter: the times are plain numbers. One time alone gives size 1.
 TimeStep detect_step(const std::vector<double>& times, bool counter);
 
 struct Grid {
