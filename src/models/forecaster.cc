@@ -161,8 +161,8 @@ void check_forecaster(const ForecasterConfig& c) {
   if (c.loss == LossKind::kHuber && !(c.huber_delta > 0.0 && std::isfinite(c.huber_delta)))
     fail("--huber-delta must be above 0, got ", c.huber_delta);
   if ((c.loss == LossKind::kQuantile) != !c.quantiles.empty())
-    fail("--quantiles and --loss quantile go together: got ", c.quantiles.size(), " quantiles with loss '", loss_kind_name(c.loss),
-         "'");
+    fail("--quantiles and --loss quantile go together: got ", c.quantiles.size(), " quantiles with loss '",
+         loss_kind_name(c.loss), "'");
   for (std::size_t i = 0; i < c.quantiles.size(); ++i)
     if (!(c.quantiles[i] > (i == 0 ? 0.0 : c.quantiles[i - 1]) && c.quantiles[i] < 1.0))
       fail("--quantiles must ascend and lie between 0 and 1, got ", c.quantiles[i], " at position ", i + 1);

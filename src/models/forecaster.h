@@ -44,8 +44,8 @@ struct ForecasterConfig {
   std::int64_t layers = 1;
   std::int64_t heads = 4;  // Transformer: must divide units
   double dropout = 0.1;
-  bool gru_reset_after = true;     // false: the reset gate acts before the matrix product, as in Cho et al. 2014
-  std::int64_t head_units = 64;    // hidden units of the head
+  bool gru_reset_after = true;   // false: the reset gate acts before the matrix product, as in Cho et al. 2014
+  std::int64_t head_units = 64;  // hidden units of the head
   LossKind loss = LossKind::kMse;
   double huber_delta = 1.0;
   std::vector<double> quantiles;  // with kQuantile only: ascending, in (0,1), e.g. {.1,.5,.9}

@@ -43,9 +43,8 @@ Tensor gpt_loss(Builder& b, const GptConfig& c) {
 const std::vector<GptConfig>& gpt_presets() {
   static const std::vector<GptConfig> presets{
       // name, layers, width, heads, context, batch
-      {"tiny", 2, 48, 3, 32, 16},     {"small", 3, 96, 3, 64, 16},   {"medium", 4, 128, 4, 96, 16},
-      {"large", 6, 192, 6, 128, 12},  {"xl", 8, 256, 8, 128, 8},     {"huge", 12, 256, 8, 256, 8},
-      {"massive", 14, 384, 12, 256, 4}, {"mega", 14, 384, 12, 512, 2},
+      {"tiny", 2, 48, 3, 32, 16}, {"small", 3, 96, 3, 64, 16},  {"medium", 4, 128, 4, 96, 16},    {"large", 6, 192, 6, 128, 12},
+      {"xl", 8, 256, 8, 128, 8},  {"huge", 12, 256, 8, 256, 8}, {"massive", 14, 384, 12, 256, 4}, {"mega", 14, 384, 12, 512, 2},
   };
   return presets;
 }

@@ -21,12 +21,13 @@ float dot(const float* a, const float* b, std::size_t n) {
 
 // Modified Gram-Schmidt on rows of normals, rows ≤ columns. Its R has a positive diagonal, so the result is uniform over the
 // orthonormal frames (Mezzadri, "How to generate random matrices from the classical compact groups", 2007).
-// A second pass removes what rounding leaves, which a square matrix needs ("twice is enough", Kahan & Parlett).
-// 256 rows of 1024: 2·2·256²·1024 multiply-adds, about 40 ms on one core.
+// Rows of a nearly square matrix are nearly dependent: there a second pass removes what rounding leaves ("twice is enough",
+// Kahan & Parlett). 256 rows of 1024: 256²·1024 multiply-adds, about 15 ms on one core with SSE2.
 void orthonormalise_rows(std::vector<float>& x, std::size_t rows, std::size_t columns) {
+  const int passes = columns < 2 * rows ? 2 : 1;
   for (std::size_t i = 0; i < rows; ++i) {
     float* row = x.data() + i * columns;
-    for (int pass = 0; pass < 2; ++pass) {
+    for (int pass = 0; pass < passes; ++pass) {
       for (std::size_t j = 0; j < i; ++j) {
         const float* other = x.data() + j * columns;
         const float projection = dot(row, other, columns);
@@ -130,7 +131,7 @@ std::uint64_t hash_values(const NamedTensors& values) {
 }
 
 std::string hash_text(std::uint64_t hash) {
-  std::string text;
+  std::string text = "0x";
   for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[(hash >> shift) & 0xFu];
   return text;
 }

@@ -60,7 +60,7 @@ NamedTensors initial_values(const std::vector<ParameterSpec>& parameters, std::u
 
 // FNV-1a (64 bits) over the values' little-endian bytes, tensors in list order: proves that two runs start (or end) alike.
 std::uint64_t hash_values(const NamedTensors& values);
-std::string hash_text(std::uint64_t hash);  // 16 lower-case hex digits
+std::string hash_text(std::uint64_t hash);  // "0x" and 16 digits
 
 // Gives every parameter its initial value in a session, or in whatever has write(name, HostTensor). Optimizer state needs
 // nothing: a session's buffers start at zero.
