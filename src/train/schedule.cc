@@ -1,0 +1,46 @@
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+
+namespace tabgrad {
+
+ScheduleKind schedule_kind_from(const std::string& word) {
+  for (ScheduleKind kind : {ScheduleKind::kConstant, ScheduleKind::kCosine, ScheduleKind::kStep}) {
+    if (word == schedule_kind_name(kind)) return kind;
+  }
+  fail("schedule '", word, "' is not known. Choose constant, cosine or step.");
+}
+
+const char* schedule_kind_name(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kConstant: return "constant";
+    case ScheduleKind::kCosine: return "cosine";
+    case ScheduleKind::kStep: return "step";
+  }
+  TG_CHECK(false);
+}
+
+double learning_rate(const Schedule& schedule, std::int64_t step) {
+  TG_CHECK(step >= 1);
+  if (step < schedule.warmup_steps)
+    return schedule.peak * static_cast<double>(step) / static_cast<double>(schedule.warmup_steps);
+  const std::int64_t past = step - schedule.warmup_steps;
+  switch (schedule.kind) {
+    case ScheduleKind::kConstant: return schedule.peak;
+    case ScheduleKind::kCosine: {
+      const std::int64_t length = std::max<std::int64_t>(1, schedule.total_steps - schedule.warmup_steps);
+      const double p = std::min(1.0, static_cast<double>(past) / static_cast<double>(length));
+      return schedule.peak * 0.5 * (1 + std::cos(std::numbers::pi * p));
+    }
+    case ScheduleKind::kStep:
+      TG_CHECK(schedule.drop_every >= 1);
+      return schedule.peak * std::pow(schedule.drop_factor, static_cast<double>(past / schedule.drop_every));
+  }
+  TG_CHECK(false);
+}
+
+}  // namespace tabgrad

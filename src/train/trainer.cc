@@ -1,0 +1,255 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "nn/train_step.h"
+#include "tensor/philox.h"
+
+namespace tabgrad {
+namespace {
+
+// A Philox stream of its own, and a step that no training step has: parameters and dropout never see these words.
+constexpr std::uint32_t kShuffleStream = 0x53485546, kShuffleStep = 0xFFFFFFFF;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+void check_trainer(const TrainerConfig& config) {
+  const auto need = [](bool good, const char* option, auto value, const char* allowed) {
+    if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
+  };
+  need(config.epochs >= 1 && config.epochs <= 1'000'000, "epochs", config.epochs, "give a whole number from 1 to 1000000");
+  need(config.batch >= 1 && config.batch <= 1'000'000, "batch", config.batch, "give a whole number from 1 to 1000000");
+  TG_CHECK(config.eval_batch >= 1);
+  need(config.patience >= 0, "patience", config.patience, "give a number of epochs, or 0 to never stop early");
+  need(config.learning_rate > 0 && config.learning_rate <= 1e6, "lr", config.learning_rate, "give a rate above 0");
+  need(config.warmup >= 0 && config.warmup <= 1, "warmup", config.warmup, "give the part of all steps, from 0 to 1");
+  need(config.max_seconds >= 0, "max-minutes", config.max_seconds / 60, "give minutes above 0");
+}
+
+Schedule schedule_of(const TrainerConfig& config, std::int64_t training_examples) {
+  const std::int64_t per_epoch = (training_examples + config.batch - 1) / config.batch;
+  Schedule s;
+  s.kind = config.schedule;
+  s.peak = config.learning_rate;
+  s.total_steps = per_epoch * config.epochs;
+  s.warmup_steps = std::llround(config.warmup * static_cast<double>(s.total_steps));
+  s.drop_every = std::max<std::int64_t>(1, (s.total_steps - s.warmup_steps + 2) / 3);
+  return s;
+}
+
+void epoch_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int64_t> order) {
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  PhiloxWords words{};
+  for (std::size_t i = order.size(), drawn = 0; i-- > 1; ++drawn) {
+    if (drawn % 4 == 0) {
+      words = philox4x32(
+          key, {static_cast<std::uint32_t>(drawn / 4), static_cast<std::uint32_t>(epoch), kShuffleStream, kShuffleStep});
+    }
+    // word·(i+1)/2³²: uniform on 0 … i but for a bias of i/2³².
+    const std::uint64_t j = (std::uint64_t{words[drawn % 4]} * (i + 1)) >> 32;
+    std::swap(order[i], order[static_cast<std::size_t>(j)]);
+  }
+}
+
+Trainer::Trainer(Session& session, BatchSource& source, TrainerConfig config)
+    : session_(session), source_(source), config_(std::move(config)), started_(std::chrono::steady_clock::now()) {
+  check_trainer(config_);
+  const std::int64_t examples = source_.examples(Part::kTraining);
+  if (examples < 1) fail("there is nothing to train on: the training part holds no window");
+  schedule_ = schedule_of(config_, examples);
+  steps_per_epoch_ = (examples + config_.batch - 1) / config_.batch;
+  order_.resize(static_cast<std::size_t>(std::max(examples, source_.examples(Part::kValidation))));
+  best_ = slots(BufferRole::kParameter);
+  state_.train_loss.reserve(static_cast<std::size_t>(config_.epochs));
+  state_.validation_loss.reserve(static_cast<std::size_t>(config_.epochs) + 1);
+}
+
+Trainer::Slots Trainer::slots(BufferRole role) const {
+  Slots result;
+  for (const Buffer& b : session_.program().buffers) {
+    if (b.role != role) continue;
+    result.push_back({b.name, b.dims, std::vector<float>(static_cast<std::size_t>(num_elements(b.dims)))});
+  }
+  return result;
+}
+
+void Trainer::capture(Slots& slots) const {
+  for (Slot& s : slots) session_.read(s.name, s.values.data(), static_cast<std::int64_t>(s.values.size()));
+}
+
+void Trainer::put(const Slots& slots) {
+  for (const Slot& s : slots) session_.write(s.name, s.values.data(), static_cast<std::int64_t>(s.values.size()));
+}
+
+Trainer::Event Trainer::advance() {
+  if (state_.end != EndReason::kNone) return Event::kEnd;
+  const bool validates = source_.examples(Part::kValidation) > 0;
+  if (!validates && state_.best_epoch < 0) {
+    state_.best_epoch = 0;
+    capture(best_);
+  }
+  if (validates && state_.validation_loss.size() == state_.train_loss.size() && state_.position == 0) {
+    evaluate();  // of epoch state_.epoch; 0 is before training
+    if (state_.end != EndReason::kNone) return Event::kEnd;
+    return Event::kEvaluation;
+  }
+  if (state_.epoch >= config_.epochs) {
+    end(EndReason::kEpochs, str("All ", config_.epochs, " epochs are done."));
+  } else if (validates && config_.patience > 0 && state_.epoch - state_.best_epoch >= config_.patience) {
+    end(EndReason::kPatience, str("Stopped early: no better validation loss for ", config_.patience, " epochs."));
+  } else if (stop_.load(std::memory_order_relaxed)) {
+    end(EndReason::kStopped, str("Stopped on request in epoch ", state_.epoch + 1, " of ", config_.epochs, "."));
+  } else if (config_.max_seconds > 0 && seconds_since(started_) >= config_.max_seconds) {
+    end(EndReason::kTimeLimit, str("Stopped at the time limit in epoch ", state_.epoch + 1, " of ", config_.epochs, "."));
+  } else {
+    step();
+    return state_.end == EndReason::kNone ? Event::kStep : Event::kEnd;
+  }
+  return Event::kEnd;
+}
+
+void Trainer::shuffle() {
+  if (ordered_epoch_ == state_.epoch) return;
+  epoch_order(config_.seed, state_.epoch, std::span(order_).first(static_cast<std::size_t>(source_.examples(Part::kTraining))));
+  ordered_epoch_ = state_.epoch;
+}
+
+void Trainer::step() {
+  const auto start = std::chrono::steady_clock::now();
+  shuffle();
+  const std::int64_t examples = source_.examples(Part::kTraining);
+  const std::int64_t count = std::min(config_.batch, examples - state_.position);
+  source_.load(Part::kTraining,
+               std::span(order_).subspan(static_cast<std::size_t>(state_.position), static_cast<std::size_t>(count)), session_);
+  const std::int64_t step = state_.step + 1;
+  last_rate_ = learning_rate(schedule_, step);
+  set_step_uniforms(session_, config_.optimizer, last_rate_, step);
+  session_.set_random(config_.seed, static_cast<std::uint32_t>(step));
+  session_.run("train_step");
+  last_loss_ = session_.read_scalar("loss");
+  const float norm = session_.read_scalar("grad_norm");
+  if (!std::isfinite(last_loss_)) return diverged("the loss", static_cast<double>(last_loss_));
+  if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm));
+  state_.step = step;
+  state_.loss_sum += static_cast<double>(last_loss_) * static_cast<double>(count);
+  state_.position += count;
+  if (state_.position == examples) {
+    state_.train_loss.push_back(state_.loss_sum / static_cast<double>(examples));
+    state_.epoch += 1;
+    state_.position = 0;
+    state_.loss_sum = 0;
+    if (source_.examples(Part::kValidation) == 0) {
+      state_.best_epoch = state_.epoch;
+      capture(best_);
+    }
+  }
+  if (timed_steps_++ >= 0) timed_seconds_ += seconds_since(start);
+}
+
+void Trainer::evaluate() {
+  const std::int64_t examples = source_.examples(Part::kValidation);
+  std::iota(order_.begin(), order_.begin() + examples, std::int64_t{0});
+  ordered_epoch_ = -1;
+  double sum = 0;
+  for (std::int64_t i = 0; i < examples; i += config_.eval_batch) {
+    const std::int64_t count = std::min(config_.eval_batch, examples - i);
+    source_.load(Part::kValidation, std::span(order_).subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(count)),
+                 session_);
+    session_.run("evaluate");
+    sum += static_cast<double>(session_.read_scalar("eval.loss"));
+  }
+  const double loss = sum / static_cast<double>(examples);
+  if (!std::isfinite(loss)) return diverged("the validation loss", loss);
+  state_.validation_loss.push_back(loss);
+  if (state_.best_epoch >= 0 && loss >= state_.best_loss) return;
+  state_.best_epoch = state_.epoch;
+  state_.best_loss = loss;
+  capture(best_);
+}
+
+void Trainer::end(EndReason reason, std::string message) {
+  state_.end = reason;
+  state_.message = std::move(message);
+  current_ = slots(BufferRole::kParameter);
+  capture(current_);
+  if (source_.examples(Part::kValidation) == 0 && reason != EndReason::kDiverged) {
+    best_ = current_;
+  } else if (state_.best_epoch >= 0) {
+    put(best_);
+  }
+}
+
+void Trainer::diverged(const char* what, double value) {
+  end(EndReason::kDiverged,
+      str("Training diverged: ", what, " became ", value, " at step ", state_.step + 1, " (epoch ", state_.epoch + 1,
+          ", learning rate ", last_rate_, "). The best weights so far are kept. Lower --lr, or clip gradients with --clip 1."));
+}
+
+NamedTensors Trainer::save() const {
+  NamedTensors tensors;
+  const auto add = [&](const char* prefix, Slots&& slots) {
+    for (Slot& s : slots) tensors.emplace_back(prefix + s.name, HostTensor::of(std::move(s.dims), std::move(s.values)));
+  };
+  const auto fresh = [&](BufferRole role) {
+    Slots s = slots(role);
+    capture(s);
+    return s;
+  };
+  add("weights/", state_.end == EndReason::kNone ? fresh(BufferRole::kParameter) : Slots(current_));
+  add("state/", fresh(BufferRole::kState));
+  add("best/", Slots(best_));
+  return tensors;
+}
+
+void Trainer::restore(const TrainerState& state, const NamedTensors& tensors) {
+  const auto fill = [&](const std::string& prefix, Slots& slots) {
+    for (Slot& s : slots) {
+      const auto found =
+          std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.first == prefix + s.name; });
+      if (found == tensors.end()) fail("the checkpoint lacks tensor '", prefix, s.name, "': it is of another model");
+      const HostTensor& t = found->second;
+      if (t.dims != s.dims || t.dtype != DType::kF32) {
+        fail("the checkpoint's tensor '", prefix, s.name, "' is ", to_string(t.dims), ", and the model needs ",
+             to_string(s.dims));
+      }
+      s.values = t.f32;
+    }
+  };
+  const auto epochs = static_cast<std::int64_t>(state.train_loss.size()),
+             evaluations = static_cast<std::int64_t>(state.validation_loss.size());
+  const bool validates = source_.examples(Part::kValidation) > 0;
+  if (state.epoch != epochs || state.epoch > config_.epochs || state.position >= source_.examples(Part::kTraining) ||
+      state.step != state.epoch * steps_per_epoch_ + (state.position + config_.batch - 1) / config_.batch ||
+      (validates ? evaluations < epochs || evaluations > epochs + 1 : evaluations != 0)) {
+    fail("the checkpoint's numbers do not fit this run: its data or settings differ");
+  }
+  Slots weights = slots(BufferRole::kParameter), optimizer = slots(BufferRole::kState), best = slots(BufferRole::kParameter);
+  fill("weights/", weights);
+  fill("state/", optimizer);
+  fill("best/", best);
+  best_ = std::move(best);
+  put(weights);
+  put(optimizer);
+  state_ = state;
+  state_.train_loss.reserve(static_cast<std::size_t>(config_.epochs));
+  state_.validation_loss.reserve(static_cast<std::size_t>(config_.epochs) + 1);
+  ordered_epoch_ = -1;
+  if (state_.end == EndReason::kStopped || state_.end == EndReason::kTimeLimit) {
+    state_.end = EndReason::kNone;
+    state_.message.clear();
+  }
+  if (state_.end != EndReason::kNone) {
+    current_ = std::move(weights);
+    put(best_);
+  }
+}
+
+}  // namespace tabgrad
