@@ -31,9 +31,13 @@ class Merger {
 
   void index() {
     producer_.clear();
-    for (std::size_t k = 0; k < kernels_.size(); ++k)
-      for (std::size_t a = 0; a < kernels_[k].args.size(); ++a)
-        if (kernels_[k].writes[a] && kernels_[k].args[a].valid()) producer_[id(kernels_[k].args[a])] = k;
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      for (std::size_t a = 0; a < kernels_[k].args.size(); ++a) {
+        const Value v = kernels_[k].args[a];
+        // Optimizers overwrite parameters, which everybody reads before: no dependence.
+        if (kernels_[k].writes[a] && v.valid() && plan_.graph.node(v).op != Op::kInput) producer_[id(v)] = k;
+      }
+    }
   }
 
   // Kernels whose results k reads.
@@ -83,7 +87,7 @@ class Merger {
       const auto found = producer_.find(id(v));
       if (found == producer_.end() || found->second != p) continue;
       if (l.ids || !is_dense(l.at, body.space) || l.at.offset != 0) return false;
-      if (!product && !stored_dense(from, v)) return false;
+      if (!(product && v == from.args[2]) && !stored_dense(from, v)) return false;
     }
     // No third kernel may stand between.
     for (std::size_t s : sources(c)) {
@@ -91,7 +95,7 @@ class Merger {
       if (s != p && depends(s, p, seen)) return false;
     }
     if (too_many(from, into)) return false;
-    join(from, into, p);
+    join(from, into);
     return true;
   }
 
@@ -110,7 +114,7 @@ class Merger {
   }
 
   // Appends the consumer's code to the producer's and empties the consumer.
-  void join(PlanKernel& from, PlanKernel& into, std::size_t p) {
+  void join(PlanKernel& from, PlanKernel& into) {
     const bool product = from.kernel.kind == KernelKind::kContract;
     Body& body = from.kernel.body;
     const Body& more = into.kernel.body;
@@ -141,10 +145,12 @@ class Merger {
       if (instr.kind == InstrKind::kLoad) {
         Load l = more.loads[static_cast<std::size_t>(instr.index)];
         const Value v = into.args[static_cast<std::size_t>(l.arg)];
-        const auto found = producer_.find(id(v));
-        if (!product && found != producer_.end() && found->second == p) {
-          for (const Store& s : body.stores)
-            if (from.args[static_cast<std::size_t>(s.arg)] == v) where.push_back(s.value);
+        // What the producer's own code stores is at hand; its product is loaded like any other argument.
+        const auto made = std::find_if(body.stores.begin(), body.stores.end(), [&](const Store& s) {
+          return from.args[static_cast<std::size_t>(s.arg)] == v;
+        });
+        if (made != body.stores.end()) {
+          where.push_back(made->value);
           continue;
         }
         l.arg = arg_of(v, false);
