@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -34,24 +34,42 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int fd() const { return fd_; }
+  void reset(int fd) { fd_ = fd; }
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:
   int fd_;
 };
 
+// A new file beside `path`, removed at the end unless kept.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFile(const std::string& path) : file_(-1) {
+    static std::atomic<unsigned> counter{0};
+    for (int attempt = 0; attempt < 100; ++attempt) {  // a crashed process with our id may have left its own
+      name_ = str(path, ".tmp-", ::getpid(), "-", counter++);
+      const int fd = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd >= 0 || errno != EEXIST) {
+        if (fd < 0) fail_errno(path + ": cannot be written", errno);
+        file_.reset(fd);
+        return;
+      }
+    }
+    fail(path, ": cannot be written: too many temporary files stand beside it. Delete ", path, ".tmp-*.");
+  }
   ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (!kept_) ::unlink(name_.c_str());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
-  void keep() { path_.clear(); }
+  File& file() { return file_; }
+  const std::string& name() const { return name_; }
+  void keep() { kept_ = true; }
 
  private:
-  std::string path_;
+  std::string name_;
+  File file_;
+  bool kept_ = false;
 };
 
 std::string folder_of(const std::string& path) {
@@ -82,13 +100,8 @@ std::size_t read_some(int fd, char* out, std::size_t size, const std::string& pa
 }  // namespace
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
-  std::string name = path + ".tmp-XXXXXX";
-  File file(::mkstemp(name.data()));
-  if (file.fd() < 0) fail_errno(path + ": cannot be written", errno);
-  TemporaryFile temporary(name);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(file.fd(), 0666 & ~mask);  // mkstemp gives 0600
+  TemporaryFile temporary(path);
+  File& file = temporary.file();
   while (!bytes.empty()) {
     const ssize_t n = ::write(file.fd(), bytes.data(), bytes.size());
     if (n >= 0) {
@@ -98,7 +111,7 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
     }
   }
   if (::fsync(file.fd()) != 0 || file.close() != 0) fail_errno(path + ": cannot be written", errno);
-  if (::rename(name.c_str(), path.c_str()) != 0) fail_errno(path + ": cannot be replaced", errno);
+  if (::rename(temporary.name().c_str(), path.c_str()) != 0) fail_errno(path + ": cannot be replaced", errno);
   temporary.keep();
   // The rename itself reaches the disk with its folder. Some file systems cannot sync a folder; the file is whole anyway.
   File folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -94,13 +94,13 @@ struct ColumnBuilder {
   }
 
   Column finish(std::vector<std::string>* notices) {
-    if (column.kind == ColumnKind::kTime) {
+    const std::size_t cells = column.kind == ColumnKind::kTime ? times.size() : column.values.size();
+    if (2 * bad > static_cast<std::int64_t>(cells) - column.missing) {  // text whose first cell looked like something else
+      column.kind = ColumnKind::kText;
+      column.values = {};
+    } else if (column.kind == ColumnKind::kTime) {
       column.time_format = times.format();
       column.values = times.finish(column.name, notices);
-    }
-    if (column.kind == ColumnKind::kNumber && 2 * bad > static_cast<std::int64_t>(column.values.size()) - column.missing) {
-      column.kind = ColumnKind::kText;  // an id column that began with a number
-      column.values = {};
     }
     return std::move(column);
   }

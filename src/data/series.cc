@@ -70,8 +70,37 @@ bool is_used(const SeriesOptions& options, const std::string& name) {
   return name == options.target || std::find(options.features.begin(), options.features.end(), name) != options.features.end();
 }
 
-// nullptr: rows are just in order.
-const Column* find_time_column(const Table& table, const SeriesOptions& options, std::vector<std::string>* notices) {
+// Dates that stand in columns year, month and maybe day (else the first of the month), as one column of times.
+std::optional<Column> join_date_columns(const Table& table, const SeriesOptions& options) {
+  const auto find = [&](const char* name) -> const Column* {
+    for (const Column& column : table.columns) {
+      if (lowercase(column.name) == name && column.kind == ColumnKind::kNumber && column.problem.empty() &&
+          !is_used(options, column.name)) {
+        return &column;
+      }
+    }
+    return nullptr;
+  };
+  const Column *years = find("year"), *months = find("month"), *days = find("day");
+  if (years == nullptr || months == nullptr) return std::nullopt;
+  Column joined{days != nullptr ? "year, month, day" : "year, month", ColumnKind::kTime, TimeFormat::kIso, {}, 0, ""};
+  for (std::size_t i = 0; i < years->values.size(); ++i) {
+    const double day = days != nullptr ? days->values[i] : 1;
+    const double date = years->values[i] * 10000 + months->values[i] * 100 + day;
+    if (std::isnan(date)) {
+      joined.values.push_back(kNaN);
+    } else if (months->values[i] < 100 && day < 100 && guess_number_format({date}) == TimeFormat::kCompactDate) {
+      joined.values.push_back(numbers_to_seconds({date}, TimeFormat::kCompactDate)[0]);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return joined;
+}
+
+// nullptr: rows are just in order. A column that has to be made first is kept in *made.
+const Column* find_time_column(const Table& table, const SeriesOptions& options, std::optional<Column>* made,
+                               std::vector<std::string>* notices) {
   if (options.time == "none") return nullptr;
   if (!options.time.empty()) {
     const Column& column = table.existing_column(options.time);
@@ -82,6 +111,10 @@ const Column* find_time_column(const Table& table, const SeriesOptions& options,
   std::vector<const Column*> found;
   for (const Column& column : table.columns) {
     if (column.kind == ColumnKind::kTime && !is_used(options, column.name)) found.push_back(&column);
+  }
+  if (found.empty() && (*made = join_date_columns(table, options))) {
+    notices->push_back(str("The time is taken from the columns ", (*made)->name, "."));
+    return &**made;
   }
   if (found.empty()) {
     for (const Column& column : table.columns) {
@@ -95,6 +128,7 @@ const Column* find_time_column(const Table& table, const SeriesOptions& options,
     notices->push_back("There is no time column; the rows are taken as one step apart, in the order of the file.");
     return nullptr;
   }
+  std::stable_partition(found.begin(), found.end(), [](const Column* column) { return column->problem.empty(); });
   if (found.size() > 1) {
     notices->push_back(str("Several columns hold times; '", found[0]->name, "' is taken. Name another one if that is wrong."));
   }
@@ -150,6 +184,11 @@ void sort_times(Draft& draft) {
     } else {
       last_of_each.push_back(order[i]);
     }
+  }
+  if (2 * repeated > draft.size()) {
+    fail(draft.table.source, ": most rows repeat a time of column '", draft.series.time_name, "' (first ", first_repeated,
+         "). The file may hold several series, or the time stands in several columns. Keep one series, name another time "
+         "column, or 'none'.");
   }
   if (repeated > 0) {
     draft.note(str("Rows that repeat a time: ", repeated, " (first ", first_repeated, "); the last one of each time is kept."));
@@ -340,7 +379,8 @@ Series make_series(const Table& table, const SeriesOptions& options) {
   Series& series = draft.series;
   series.source = table.source;
   series.notices = table.notices;
-  const Column* time = find_time_column(table, options, &series.notices);
+  std::optional<Column> made;
+  const Column* time = find_time_column(table, options, &made, &series.notices);
   series.target_name = find_target(table, options, time);
 
   draft.names = {series.target_name};

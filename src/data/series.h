@@ -25,8 +25,8 @@ enum class FillMethod { kDrop, kPrevious, kLinear, kError };  // kDrop: leave ou
 FillMethod fill_method_from(const std::string& word);
 
 struct SeriesOptions {
-  std::string target{};                 // "": the only number column; Error if there are several
-  std::string time{};                   // "": found by content and name; "none": rows are in order, one step apart
+  std::string target{};  // "": the only number column; Error if there are several
+  std::string time{};  // "": found by content and name (year, month, day are joined); "none": rows are in order, one step apart
   std::vector<std::string> features{};  // more number columns
   // nullopt: linear for gaps of at most kShortGap steps, Error at a longer one.
   std::optional<FillMethod> fill{};

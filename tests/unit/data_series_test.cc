@@ -66,6 +66,10 @@ TEST(Series, FindsItsColumns) {
 
   EXPECT_EQ(series_of("timestamp,y\n1577836800,1\n1577836860,2\n").time_name, "timestamp");
   EXPECT_EQ(series_of("year,y\n1990,1\n1991,2\n1992,3\n").step.unit, TimeStep::Unit::kMonths);
+  EXPECT_EQ(series_of("note,day,y\nMay 2020,2020-01-01,1\nx,2020-01-02,2\n").time_name, "day");
+  EXPECT_EQ(to_string(series_of("year,month,day,y\n2020,1,31,1\n2020,2,1,2\n2020,2,2,3\n").step), "1 day");
+  EXPECT_EQ(to_string(series_of("Year,Month,y\n2020,11,1\n2020,12,2\n2021,1,3\n").step), "1 month");
+  EXPECT_EQ(series_of("year,month,y\n2020,11,1\n2021,13,2\n").time_name, "year");
   EXPECT_EQ(series_of("id,y\n5,1\n6,2\n").time_name, "");
   const Series counted = series_of("t,y\n10,1\n30,3\n20,2\n", {.target = "y", .time = "t"});
   EXPECT_THAT(counted.target, ElementsAre(1, 2, 3));
@@ -92,6 +96,12 @@ TEST(Series, SortsAndDropsRepeatedTimes) {
   EXPECT_THAT(s.target, ElementsAre(1, 2, 33));
   EXPECT_THAT(notices(s), HasSubstr("not in time order (first at 2020-01-01 (row 3))"));
   EXPECT_THAT(notices(s), HasSubstr("repeat a time: 1 (first 2020-01-03 (row 5))"));
+}
+
+TEST(Series, SeveralSeriesInOneFileAreRefused) {
+  EXPECT_THAT(
+      refusal("shop,day,y\na,2020-01-01,1\nb,2020-01-01,2\nc,2020-01-01,2\na,2020-01-02,1\nb,2020-01-02,2\nc,2020-01-02,3\n"),
+      HasSubstr("most rows repeat a time of column 'day' (first 2020-01-01 (row 3))"));
 }
 
 TEST(Series, FillsShortGapsAndSaysWhere) {
