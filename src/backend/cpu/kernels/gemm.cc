@@ -1,8 +1,8 @@
 // gemm: C[b] = A[b]·B[b] (+ C[b]) from packed panels, over the thread pool.
 //
-// Two phases: pack B (and A where reading it in place would be slow) once, shared by all threads; then tasks, each a
-// rectangle of tiles of C over all of K. Small products of a batch are one task each, packed in the worker's own scratch.
-// How C is cut and how K is blocked follows from the shape alone, so bits do not depend on the threads.
+// C is cut into parts, a pool task each. A task walks blocks of columns and of K, packs B's block and A's blocks into its
+// worker's scratch, where they stay in the second-level cache, and runs register tiles over them: nothing packed goes through
+// memory. Cuts of C may follow the number of threads, since they change no bits; K is cut by shape alone.
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd/simd_targets.h"
 
@@ -22,155 +22,182 @@ namespace {
 
 using std::int64_t;
 
-// K is taken in blocks of at most this many, so that a panel of B (2 vectors × 4 bytes × 512 = 64 KB on AVX-512) and the
-// tiles of A that pass over it stay in the second-level cache, and C is read and written once per 512·14·2 multiply-adds.
-constexpr int64_t kMaxBlockK = 512;
-constexpr int64_t kMaxTasks = 64;        // four for each of 16 threads
-constexpr double kTaskFlops = 4e5;       // 3 µs of one core: a few times what handing out a task costs
-constexpr double kBatchTaskFlops = 2e7;  // below it, one element of a batch is one task
+// Sizes of what a thread works on, for a second-level cache of 1–2 MB on AVX-512, half of it elsewhere:
+// a block of B (K, columns) 384·512 floats = 768 KB, a block of A (rows, K) 8·16·384 floats = 192 KB, both packed into the
+// worker's own scratch, which therefore stays in its cache. A panel of B (384·32 floats = 48 KB) passes through the first
+// level once per block of A; C is read and written once per 384 multiply-adds of each element.
+constexpr int64_t kBlockK = 384;
+constexpr int64_t kBlockColumns = 16 * kPanel;
+constexpr int64_t kBlockTiles = 8;
+// Packing goes through this many k at a time across a whole block: lines of a strided matrix lie in pages of their own, and
+// the first-level TLB (64–96 entries) must hold those in use.
+constexpr int64_t kPackStrip = 32;
+
+constexpr double kTaskFlops = 4e5;          // 3 µs of one core: a few times what handing out a task costs
+constexpr int64_t kTasksPerThread = 4;      // leeway when a core is slower or taken away
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Plan {
-  int64_t tiles = 0, panels = 0;  // of C
-  int64_t row_tasks = 1, column_tasks = 1;
-  int64_t k_blocks = 1;
-  bool pack_a = false, pack_b = true;
-  int64_t a_floats = 0, b_floats = 0;
+  int64_t tiles = 0, panels = 0;               // of C
+  int64_t row_parts = 1, column_parts = 1;     // pool tasks of one batch element
+  int64_t k_blocks = 1, block_k = 0;
+  bool by_row = true, pack_a = false, pack_b = true;
+  int64_t a_floats = 0, b_floats = 0;          // scratch of a worker
 };
 
-double flops(const Gemm& g) { return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k); }
+// Which threads share C how changes no bits: an element's sum over K is cut by kBlockK only.
+void choose_parts(const Gemm& g, int threads, Plan& p) {
+  const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+  int64_t target = threads == 1 ? 1 : ceil_div(threads * kTasksPerThread, g.batch);
+  target = std::min(target, static_cast<int64_t>(flops / kTaskFlops));
+  // A is read (and perhaps packed) once for each part of the columns, B once for each part of the rows.
+  const double a_cost = static_cast<double>(g.m) * (p.pack_a ? 2.0 : 1.0), b_cost = static_cast<double>(g.n) * (p.pack_b ? 2.0 : 1.0);
+  double best = 0.0;
+  for (int64_t rows = 1; rows <= std::min(target, p.tiles); ++rows) {
+    const int64_t columns = std::min(p.panels, ceil_div(target, rows));
+    const double cost = a_cost * static_cast<double>(columns) + b_cost * static_cast<double>(rows);
+    const bool enough = rows * columns >= target, had_enough = p.row_parts * p.column_parts >= target;
+    if (rows == 1 || (enough && !had_enough) || (enough == had_enough && cost < best)) {
+      best = cost;
+      p.row_parts = rows;
+      p.column_parts = columns;
+    }
+  }
+}
 
-bool a_by_row(const Gemm& g) { return g.a_k == 1 && g.a_m != 1; }
-
-Plan make_plan(const Gemm& g) {
+Plan make_plan(const Gemm& g, int threads) {
   Plan p;
   p.tiles = ceil_div(g.m, kRows);
   p.panels = panel_count(g.n);
-  p.k_blocks = std::max<int64_t>(1, ceil_div(g.k, kMaxBlockK));
-
+  p.k_blocks = std::max<int64_t>(1, ceil_div(g.k, kBlockK));
+  p.block_k = ceil_div(g.k, p.k_blocks);
+  p.by_row = g.a_k == 1 && g.a_m != 1;
   // B is read in place where packing (read and write all of it) would cost as much as the product: one tile of rows.
   p.pack_b = g.b_n != 1 || g.n % kTileLanes != 0 || p.tiles > 1;
-  // A's rows that lie a multiple of 2 KB apart share cache sets; rows over 4 KB apart take a page of the TLB each.
-  const bool many_panels = p.panels >= 4;
-  if (a_by_row(g)) {
-    p.pack_a = many_panels && (g.a_m % 512 == 0 || g.a_m > 1024);
-  } else {
-    p.pack_a = many_panels && g.k > 32;
-  }
-  p.a_floats = p.pack_a ? p.tiles * kPackRows * g.k : 0;
-  p.b_floats = p.pack_b ? packed_floats(g.k, g.n) : 0;
-
-  // As square as can be: a task reads rows·K of A and K·columns of B.
-  const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(flops(g) / kTaskFlops), 1, kMaxTasks);
-  const double side = std::sqrt(static_cast<double>(g.m) * static_cast<double>(g.n) / static_cast<double>(tasks));
-  p.column_tasks = std::clamp<int64_t>(std::llround(static_cast<double>(g.n) / side), 1, std::min(p.panels, tasks));
-  p.row_tasks = std::clamp<int64_t>(tasks / p.column_tasks, 1, p.tiles);
+  // A by rows is read in place, unless its rows share cache sets (a multiple of 2 KB apart); by columns it is packed, unless
+  // few panels would use it.
+  p.pack_a = p.panels >= 3 && (p.by_row ? g.a_m % 512 == 0 : p.block_k > 32);
+  choose_parts(g, threads, p);
+  const int64_t block_tiles = std::min(kBlockTiles, ceil_div(p.tiles, p.row_parts));
+  const int64_t block_panels = std::min(kBlockColumns / kPanel, ceil_div(p.panels, p.column_parts));
+  p.a_floats = p.pack_a ? block_tiles * kPackRows * p.block_k : 0;
+  p.b_floats = p.pack_b ? block_panels * kPanel * p.block_k : 0;
   return p;
 }
 
 int64_t row_of_tile(const Gemm& g, const Plan& p, int64_t tile) { return tile * g.m / p.tiles; }
 
-void pack_a_tile(const Gemm& g, const Plan& p, const float* a, int64_t tile, float* out) {
-  const int64_t begin = row_of_tile(g, p, tile), rows = row_of_tile(g, p, tile + 1) - begin;
-  out += tile * kPackRows * g.k;
-  if (a_by_row(g)) {
-    pack_transposed(g.k, rows, kPackRows, a + begin * g.a_m, g.a_m, out);
-  } else {
-    pack_lines(g.k, rows, kPackRows, a + begin, g.a_k, out);
-  }
+struct Range {
+  int64_t begin = 0, end = 0;
+};
+Range part_of(int64_t count, int64_t parts, int64_t index) {
+  return {index * count / parts, (index + 1) * count / parts};
 }
 
-void pack_b_panel(const Gemm& g, const float* b, int64_t panel, float* out) {
-  const int64_t j = panel * kPanel;
-  pack_b(g.k, std::min<int64_t>(kPanel, g.n - j), b + j * g.b_n, g.b_k, g.b_n, out + j * g.k);
-}
-
-// One task: the tiles [tile_begin, tile_end) × panels [panel_begin, panel_end) of one batch element.
-void compute(const Gemm& g, const Plan& p, int64_t batch, int64_t task, const float* packed_a, const float* packed_b,
-             int worker) {
-  const int64_t row_task = task / p.column_tasks, column_task = task % p.column_tasks;
-  const int64_t tile_begin = row_task * p.tiles / p.row_tasks, tile_end = (row_task + 1) * p.tiles / p.row_tasks;
-  const int64_t panel_begin = column_task * p.panels / p.column_tasks;
-  const int64_t panel_end = (column_task + 1) * p.panels / p.column_tasks;
-  const float* a = g.a + batch * g.a_batch;
-  const float* b = g.b + batch * g.b_batch;
-  float* c = g.c + batch * g.c_batch;
-  const bool by_row = !p.pack_a && a_by_row(g);
-  Tile t;
-  t.a_stride = p.pack_a ? kPackRows : (by_row ? g.a_m : g.a_k);
-  t.b_stride = p.pack_b ? kPanel : g.b_k;
-  t.c_stride = g.c_m;
-  t.init_stride = g.c_m;
-  for (int64_t block = 0; block < p.k_blocks; ++block) {
-    const int64_t k = block * g.k / p.k_blocks;
-    t.k = (block + 1) * g.k / p.k_blocks - k;
-    const bool add = g.accumulate || block > 0;
-    for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
-      const int64_t column = panel * kPanel;
-      const int columns = static_cast<int>(std::min<int64_t>(kPanel, g.n - column));
-      t.b = p.pack_b ? packed_b + column * g.k + k * kPanel : b + column + k * g.b_k;
-      for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-        const int64_t row = row_of_tile(g, p, tile);
-        t.a = p.pack_a ? packed_a + (tile * g.k + k) * kPackRows : a + row * g.a_m + k * g.a_k;
-        t.c = c + row * g.c_m + column;
-        t.init = add ? t.c : nullptr;
-        run_tile(t, by_row, static_cast<int>(row_of_tile(g, p, tile + 1) - row), columns);
+// Tiles of A, K from k.begin to k.end, tile after tile of (k, kPackRows).
+void pack_a_block(const Gemm& g, const Plan& p, const float* a, Range tiles, Range k, float* out) {
+  const int64_t length = k.end - k.begin;
+  const int64_t strip = p.by_row ? length : kPackStrip;
+  for (int64_t first = 0; first < length; first += strip) {
+    const int64_t here = std::min(strip, length - first);
+    for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      const int64_t row = row_of_tile(g, p, tile), rows = row_of_tile(g, p, tile + 1) - row;
+      float* to = out + ((tile - tiles.begin) * length + first) * kPackRows;
+      const float* from = a + row * g.a_m + (k.begin + first) * g.a_k;
+      if (p.by_row) {
+        pack_transposed(here, rows, kPackRows, from, g.a_m, to);
+      } else {
+        pack_lines(here, rows, kPackRows, from, g.a_k, to);
       }
     }
   }
-  if (g.epilogue != nullptr) {
-    g.epilogue(g.context, batch, row_of_tile(g, p, tile_begin), row_of_tile(g, p, tile_end), panel_begin * kPanel,
-               std::min(g.n, panel_end * kPanel), worker);
+}
+
+// Panels of B, K from k.begin to k.end, panel after panel of (k, kPanel).
+void pack_b_block(const Gemm& g, const float* b, Range panels, Range k, float* out) {
+  const int64_t length = k.end - k.begin;
+  const int64_t strip = g.b_n == 1 ? kPackStrip : length;
+  for (int64_t first = 0; first < length; first += strip) {
+    const int64_t here = std::min(strip, length - first);
+    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const int64_t column = panel * kPanel, width = std::min<int64_t>(kPanel, g.n - column);
+      float* to = out + ((panel - panels.begin) * length + first) * kPanel;
+      const float* from = b + column * g.b_n + (k.begin + first) * g.b_k;
+      if (g.b_n == 1) {
+        pack_lines(here, width, kPanel, from, g.b_k, to);
+      } else {
+        pack_transposed(here, width, kPanel, from, g.b_n, to);
+      }
+    }
   }
 }
 
-bool one_task_each(const Gemm& g) { return g.batch > 1 && flops(g) < kBatchTaskFlops; }
+struct Operands {
+  const float *a, *b;
+  float* c;
+};
 
-int64_t align(int64_t floats) { return ceil_div(floats, 16) * 16; }
-
-int64_t scratch_floats(const Gemm& g, int threads) {
-  const Plan p = make_plan(g);
-  const int64_t each = align(p.a_floats) + align(p.b_floats);
-  return one_task_each(g) ? each * threads : each;
+// All tiles × panels of one block over one block of K.
+void multiply_block(const Gemm& g, const Plan& p, const Operands& o, Range tiles, Range panels, Range k, const float* packed_a,
+                    const float* packed_b) {
+  const int64_t length = k.end - k.begin;
+  const bool by_row = p.by_row && !p.pack_a, add = g.accumulate || k.begin > 0;
+  Tile t;
+  t.k = length;
+  t.a_stride = p.pack_a ? kPackRows : (by_row ? g.a_m : g.a_k);
+  t.b_stride = p.pack_b ? kPanel : g.b_k;
+  t.c_stride = t.init_stride = g.c_m;
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const int64_t column = panel * kPanel;
+    const int columns = static_cast<int>(std::min<int64_t>(kPanel, g.n - column));
+    t.b = p.pack_b ? packed_b + (panel - panels.begin) * length * kPanel : o.b + column + k.begin * g.b_k;
+    for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      const int64_t row = row_of_tile(g, p, tile);
+      t.a = p.pack_a ? packed_a + (tile - tiles.begin) * length * kPackRows : o.a + row * g.a_m + k.begin * g.a_k;
+      t.c = o.c + row * g.c_m + column;
+      t.init = add ? t.c : nullptr;
+      run_tile(t, by_row, static_cast<int>(row_of_tile(g, p, tile + 1) - row), columns);
+    }
+  }
 }
+
+// One pool task: a part of C's rows × a part of its columns of one batch element, over all of K.
+void compute(const Gemm& g, const Plan& p, int64_t task, float* scratch, int worker) {
+  const int64_t parts = p.row_parts * p.column_parts, batch = task / parts, part = task % parts;
+  const Operands o{g.a + batch * g.a_batch, g.b + batch * g.b_batch, g.c + batch * g.c_batch};
+  const Range all_tiles = part_of(p.tiles, p.row_parts, part % p.row_parts);
+  const Range all_panels = part_of(p.panels, p.column_parts, part / p.row_parts);
+  float* packed_a = scratch;
+  float* packed_b = scratch + p.a_floats;
+  const int64_t panel_step = kBlockColumns / kPanel;
+  for (int64_t panel = all_panels.begin; panel < all_panels.end; panel += panel_step) {
+    const Range panels{panel, std::min(all_panels.end, panel + panel_step)};
+    for (int64_t block = 0; block < p.k_blocks; ++block) {
+      const Range k{std::min(g.k, block * p.block_k), std::min(g.k, (block + 1) * p.block_k)};
+      if (p.pack_b) pack_b_block(g, o.b, panels, k, packed_b);
+      for (int64_t tile = all_tiles.begin; tile < all_tiles.end; tile += kBlockTiles) {
+        const Range tiles{tile, std::min(all_tiles.end, tile + kBlockTiles)};
+        if (p.pack_a) pack_a_block(g, p, o.a, tiles, k, packed_a);
+        multiply_block(g, p, o, tiles, panels, k, packed_a, packed_b);
+        if (g.epilogue != nullptr && block + 1 == p.k_blocks) {
+          g.epilogue(g.context, batch, row_of_tile(g, p, tiles.begin), row_of_tile(g, p, tiles.end), panels.begin * kPanel,
+                     std::min(g.n, panels.end * kPanel), worker);
+        }
+      }
+    }
+  }
+}
+
+int64_t worker_floats(const Plan& p) { return ceil_div(p.a_floats + p.b_floats, 16) * 16; }
+
+int64_t scratch_floats(const Gemm& g, int threads) { return threads * worker_floats(make_plan(g, threads)); }
 
 void run(const Gemm& g, ThreadPool& pool, float* scratch) {
   if (g.m == 0 || g.n == 0) return;
-  const Plan p = make_plan(g);
-  if (one_task_each(g)) {
-    const int64_t each = align(p.a_floats) + align(p.b_floats);
-    pool.run(g.batch, [&](int64_t batch, int worker) {
-      float* packed_b = scratch + worker * each;
-      float* packed_a = packed_b + align(p.b_floats);
-      if (p.pack_b) pack_b(g.k, g.n, g.b + batch * g.b_batch, g.b_k, g.b_n, packed_b);
-      for (int64_t tile = 0; p.pack_a && tile < p.tiles; ++tile) pack_a_tile(g, p, g.a + batch * g.a_batch, tile, packed_a);
-      for (int64_t task = 0; task < p.row_tasks * p.column_tasks; ++task) {
-        compute(g, p, batch, task, packed_a, packed_b, worker);
-      }
-    });
-    return;
-  }
-  float* packed_b = scratch;
-  float* packed_a = scratch + align(p.b_floats);
-  for (int64_t batch = 0; batch < g.batch; ++batch) {
-    const int64_t b_panels = p.pack_b && (batch == 0 || g.b_batch != 0) ? p.panels : 0;
-    const int64_t a_tiles = p.pack_a && (batch == 0 || g.a_batch != 0) ? p.tiles : 0;
-    const auto pack = [&](int64_t task, int) {
-      if (task < b_panels) {
-        pack_b_panel(g, g.b + batch * g.b_batch, task, packed_b);
-      } else {
-        pack_a_tile(g, p, g.a + batch * g.a_batch, task - b_panels, packed_a);
-      }
-    };
-    const int64_t tasks = p.row_tasks * p.column_tasks;
-    if (tasks == 1) {
-      for (int64_t task = 0; task < a_tiles + b_panels; ++task) pack(task, 0);
-    } else {
-      pool.run(a_tiles + b_panels, pack);
-    }
-    pool.run(tasks, [&](int64_t task, int worker) { compute(g, p, batch, task, packed_a, packed_b, worker); });
-  }
+  const Plan p = make_plan(g, pool.threads());
+  pool.run(g.batch * p.row_parts * p.column_parts,
+           [&](int64_t task, int worker) { compute(g, p, task, scratch + worker * worker_floats(p), worker); });
 }
 
 }  // namespace

@@ -48,6 +48,12 @@ void tile(const Tile& t, int last_lanes) {
     HWY_UNROLL(4)
     for (int j = 0; j < kNv; ++j) acc[i][j] = hn::Zero(f);
   }
+  // C is needed at the end: ask for it now, so that it travels while the sums are made.
+  HWY_UNROLL(16)
+  for (int i = 0; i < kMr; ++i) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < kNv; ++j) __builtin_prefetch(t.c + i * t.c_stride + j * kTileLanes, 1);
+  }
   constexpr int kBases = kByRow ? (kMr + 2) / 3 : 1;
   const float* a[kBases];
   const std::int64_t a_stride = t.a_stride, b_stride = t.b_stride;
