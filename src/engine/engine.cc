@@ -1,8 +1,10 @@
 #include "engine/engine.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/flags.h"
 
 namespace tabgrad {
 
@@ -54,17 +56,23 @@ std::vector<std::string> Session::names(BufferRole role) const {
 Caps device_caps(const SessionOptions& options) {
   if (options.device != "cpu") fail("device '", options.device, "' is not known; this build has: cpu");
   Caps caps = cpu_caps();
-  if (!options.claim) {
+  if (!options.claim || flags::noclaim()) {
     caps.claims.reset();
     caps.claims_grad.reset();
   }
-  caps.fuse = options.fuse;
-  caps.arena = options.arena;
+  caps.fuse = options.fuse && !flags::nofuse();
+  caps.arena = options.arena && !flags::noarena();
   return caps;
 }
 
 Session make_session(const std::vector<EntryGraph>& entries, const SessionOptions& options) {
   Program program = compile(entries, device_caps(options), options.device);
+  if (flags::debug() >= 1) {
+    for (const Entry& e : program.entries)
+      std::fprintf(stderr, "%s: %zu launches, arena %.2f MB\n", e.name.c_str(), e.launches.size(),
+                   static_cast<double>(e.arena_elements) * 4e-6);
+  }
+  if (flags::debug() >= 3) std::fputs(dump(program).c_str(), stderr);
   auto pool = std::make_unique<ThreadPool>(options.threads);
   std::unique_ptr<Backend> backend = make_cpu_backend(std::move(program), *pool);
   return Session(std::move(backend), std::move(pool));

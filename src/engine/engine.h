@@ -16,8 +16,8 @@ namespace tabgrad {
 
 struct SessionOptions {
   std::string device = "cpu";
-  int threads = 0;         // 0: TABGRAD_THREADS or all cores
-  bool fuse = true, claim = true, arena = true;  // NOFUSE, NOCLAIM, NOARENA switch them off
+  int threads = 0;                               // 0: TABGRAD_THREADS or all cores
+  bool fuse = true, claim = true, arena = true;  // also switched off by TABGRAD_NOFUSE, _NOCLAIM, _NOARENA
 };
 
 class Session {

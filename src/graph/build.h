@@ -20,7 +20,7 @@ Tensor input(Graph& g, const std::string& name, Dims dims, Role role = Role::kIn
 Tensor literal(Graph& g, const std::string& name, HostTensor data);
 Tensor constant(Graph& g, double value, Dims dims = {});
 Tensor uniform(Graph& g, const std::string& name);
-Tensor iota(Graph& g, Dims dims, int axis);                 // f32 index along axis
+Tensor iota(Graph& g, Dims dims, int axis);                        // f32 index along axis
 Tensor random_uniform(Graph& g, Dims dims, std::uint32_t stream);  // [0,1)
 
 Tensor scalar_op(ScalarOp op, const std::vector<Tensor>& args);  // broadcasts

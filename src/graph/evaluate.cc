@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "graph/compose/compose.h"
 #include "graph/rewrite.h"
@@ -127,8 +128,7 @@ Data node_value(const Graph& graph, const Node& node, const std::vector<Data>& v
     }
     case Op::kRandom: {
       Data y(n);
-      for (std::size_t i = 0; i < n; ++i)
-        y[i] = static_cast<double>(random_at(inputs.seed, node.stream, inputs.step, i));
+      for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<double>(random_at(inputs.seed, node.stream, inputs.step, i));
       return y;
     }
     case Op::kScalar: {
@@ -188,6 +188,9 @@ double scalar_value(ScalarOp op, double a, double b, double c) {
     case ScalarOp::kTanh: return std::tanh(a);
     case ScalarOp::kSigmoid: return a >= 0 ? 1.0 / (1.0 + std::exp(-a)) : std::exp(a) / (1.0 + std::exp(a));
     case ScalarOp::kErf: return std::erf(a);
+    case ScalarOp::kGelu: return 0.5 * a * std::erfc(-a / std::numbers::sqrt2);
+    case ScalarOp::kGeluSlope:
+      return 0.5 * std::erfc(-a / std::numbers::sqrt2) + a * std::exp(-0.5 * a * a) / std::sqrt(2.0 * std::numbers::pi);
     case ScalarOp::kSin: return std::sin(a);
     case ScalarOp::kCos: return std::cos(a);
     case ScalarOp::kFloor: return std::floor(a);
@@ -227,8 +230,7 @@ Graph decompose_graph(const Graph& graph, bool (*keep)(void*, const Node&), void
 }
 
 Evaluation evaluate(const Graph& source, const EvaluateInputs& inputs) {
-  const Graph graph =
-      without_dead_nodes(decompose_graph(source, [](void*, const Node&) { return false; }, nullptr));
+  const Graph graph = without_dead_nodes(decompose_graph(source, [](void*, const Node&) { return false; }, nullptr));
   std::vector<int> last_use(graph.nodes.size(), -1);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (Value v : graph.nodes[i].inputs) last_use[static_cast<std::size_t>(v.node)] = static_cast<int>(i);
@@ -239,7 +241,8 @@ Evaluation evaluate(const Graph& source, const EvaluateInputs& inputs) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     values[i] = node_value(graph, graph.nodes[i], values, inputs);
     for (Value v : graph.nodes[i].inputs)
-      if (last_use[static_cast<std::size_t>(v.node)] == static_cast<int>(i)) Data().swap(values[static_cast<std::size_t>(v.node)]);
+      if (last_use[static_cast<std::size_t>(v.node)] == static_cast<int>(i))
+        Data().swap(values[static_cast<std::size_t>(v.node)]);
   }
   Evaluation result;
   for (const Graph::Output& o : graph.outputs) result.outputs[o.name] = values[static_cast<std::size_t>(o.value.node)];

@@ -31,10 +31,10 @@ enum class Op : unsigned char {
   kPad,        // starts[i] zeros in front, the rest (outputs[0]) behind
   kReduceSum,  // over `axes` (ascending), which are dropped
   kReduceMax,
-  kMatmul,     // rank 2, or rank 3 with equal batch; transpose_a / transpose_b say how operands are stored
-  kGather,     // table (V,D), ids i32 (N) → (N,D)
+  kMatmul,      // rank 2, or rank 3 with equal batch; transpose_a / transpose_b say how operands are stored
+  kGather,      // table (V,D), ids i32 (N) → (N,D)
   kSegmentSum,  // ids i32 (N), rows (N,D) → (V,D): the gradient of kGather
-  kComposite,  // `composite`, or its gradient when `grad`
+  kComposite,   // `composite`, or its gradient when `grad`
 };
 
 enum class Role : unsigned char {

@@ -177,7 +177,8 @@ std::vector<Tensor> node_gradients(Graph& graph, int index, const std::vector<Te
     case Op::kMatmul: {
       const bool ta = node.transpose_a, tb = node.transpose_b;
       const Tensor a = arg(0), b = arg(1);
-      return {ta ? matmul(b, dy, tb, true) : matmul(dy, b, false, !tb), tb ? matmul(dy, a, true, ta) : matmul(a, dy, !ta, false)};
+      return {ta ? matmul(b, dy, tb, true) : matmul(dy, b, false, !tb),
+              tb ? matmul(dy, a, true, ta) : matmul(a, dy, !ta, false)};
     }
     case Op::kGather: {
       Node sum_rows;

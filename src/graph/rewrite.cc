@@ -2,7 +2,9 @@
 
 namespace tabgrad {
 
-GraphCopy::GraphCopy(const Graph& from, Graph& to) : from_(from), to_(to), map_(from.nodes.size()) { to_.literals = from.literals; }
+GraphCopy::GraphCopy(const Graph& from, Graph& to) : from_(from), to_(to), map_(from.nodes.size()) {
+  to_.literals = from.literals;
+}
 
 std::vector<Value> GraphCopy::mapped_inputs(const Node& node) const {
   std::vector<Value> inputs;

@@ -14,9 +14,9 @@ class GraphCopy {
   const std::vector<Value>& mapped(int node) const { return map_[static_cast<std::size_t>(node)]; }
   Value mapped(Value v) const { return map_[static_cast<std::size_t>(v.node)][static_cast<std::size_t>(v.out)]; }
   std::vector<Value> mapped_inputs(const Node& node) const;
-  void copy(int node);                                  // as it is, inputs replaced
-  void replace(int node, std::vector<Value> with);      // outputs of `node` are these values of `to`
-  void finish();                                        // outputs and updates
+  void copy(int node);                              // as it is, inputs replaced
+  void replace(int node, std::vector<Value> with);  // outputs of `node` are these values of `to`
+  void finish();                                    // outputs and updates
 
  private:
   const Graph& from_;

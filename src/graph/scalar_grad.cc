@@ -22,6 +22,11 @@ std::vector<Tensor> scalar_gradients(ScalarOp op, const std::vector<Tensor>& arg
     case ScalarOp::kTanh: return {dy * (constant(*dy.graph, 1.0) - y * y)};
     case ScalarOp::kSigmoid: return {dy * y * (constant(*dy.graph, 1.0) - y)};
     case ScalarOp::kErf: return {dy * exp(-(a * a)) * (2.0 / std::sqrt(std::numbers::pi))};
+    case ScalarOp::kGelu: return {dy * scalar_op(ScalarOp::kGeluSlope, {a})};
+    case ScalarOp::kGeluSlope: {  // φ(x)·(2 − x²)
+      const Tensor density = exp(a * a * -0.5) * (1.0 / std::sqrt(2.0 * std::numbers::pi));
+      return {dy * density * (constant(*dy.graph, 2.0) - a * a)};
+    }
     case ScalarOp::kSin: return {dy * scalar_op(ScalarOp::kCos, {a})};
     case ScalarOp::kCos: return {-(dy * scalar_op(ScalarOp::kSin, {a}))};
     case ScalarOp::kAdd: return {dy, dy};

@@ -16,7 +16,8 @@ void for_each_strides(Body& body, const std::function<void(Dims&, std::vector<Di
 }
 
 bool ranged(const std::vector<DimRange>* ranges, std::size_t dim) {
-  return ranges && std::any_of(ranges->begin(), ranges->end(), [&](const DimRange& r) { return r.dim == static_cast<int>(dim); });
+  return ranges &&
+         std::any_of(ranges->begin(), ranges->end(), [&](const DimRange& r) { return r.dim == static_cast<int>(dim); });
 }
 
 void erase_dim(Body& body, std::size_t dim) {

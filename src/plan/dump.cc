@@ -28,7 +28,10 @@ void write_body(std::ostream& out, const Body& body, const std::vector<std::stri
       }
       case InstrKind::kConst: out << in.value; break;
       case InstrKind::kUniform: out << "uniform " << uniforms[static_cast<std::size_t>(in.index)]; break;
-      case InstrKind::kIndex: out << "index"; write_access(out, {in.affine.coef, in.affine.offset, {}}); break;
+      case InstrKind::kIndex:
+        out << "index";
+        write_access(out, {in.affine.coef, in.affine.offset, {}});
+        break;
       case InstrKind::kRandom:
         out << "random stream " << in.index << " ";
         write_access(out, {in.affine.coef, in.affine.offset, {}});
@@ -60,7 +63,8 @@ std::string dump(const Program& program) {
     for (std::size_t i = 0; i < e.launches.size(); ++i) {
       const Launch& l = e.launches[i];
       const Kernel& k = program.kernels[static_cast<std::size_t>(l.kernel)];
-      out << "  " << std::setw(3) << i << "  " << describe(k, l) << "   " << std::setprecision(3) << l.flops * 1e-6 << " MFLOP, " << l.bytes * 1e-6 << " MB\n";
+      out << "  " << std::setw(3) << i << "  " << describe(k, l) << "   " << std::setprecision(3) << l.flops * 1e-6
+          << " MFLOP, " << l.bytes * 1e-6 << " MB\n";
       for (std::size_t a = 0; a < l.args.size(); ++a) {
         if (l.args[a] < 0) continue;
         const Buffer& b = program.buffers[static_cast<std::size_t>(l.args[a])];

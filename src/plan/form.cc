@@ -30,6 +30,8 @@ int own_cost(const Node& node) {
     case ScalarOp::kTanh:
     case ScalarOp::kSigmoid:
     case ScalarOp::kErf:
+    case ScalarOp::kGelu:
+    case ScalarOp::kGeluSlope:
     case ScalarOp::kSin:
     case ScalarOp::kCos: return 10;
     case ScalarOp::kSqrt:
@@ -91,8 +93,8 @@ class Former {
       };
       if (is_heavy(node.op) && node.op != Op::kReduceSum && node.op != Op::kReduceMax) continue;
       while (total() > caps_.max_inputs - 1) {
-        const Value largest = *std::max_element(node.inputs.begin(), node.inputs.end(),
-                                                [&](Value a, Value b) { return count(a) < count(b); });
+        const Value largest =
+            *std::max_element(node.inputs.begin(), node.inputs.end(), [&](Value a, Value b) { return count(a) < count(b); });
         if (count(largest) <= 1) break;
         store(largest);
       }
@@ -286,8 +288,8 @@ class Former {
   // States that are constant zero are passed as "none": the recurrent kernels start from zero by themselves.
   bool may_be_none(const Node& node, std::size_t input) const {
     if (node.op != Op::kComposite) return false;
-    const bool state = (node.composite == Composite::kLstm && (input == 2 || input == 3)) ||
-                       (node.composite == Composite::kGru && input == 3);
+    const bool state =
+        (node.composite == Composite::kLstm && (input == 2 || input == 3)) || (node.composite == Composite::kGru && input == 3);
     if (!state) return false;
     const Node& source = graph_.node(node.inputs[input]);
     return source.op == Op::kConst && source.value == 0;
@@ -309,8 +311,8 @@ class Former {
     k.writes.assign(k.args.size(), false);
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const Value out{index, static_cast<int>(o)};
-      const bool state_gradient = node.grad && ((node.composite == Composite::kLstm && o >= 2) ||
-                                                (node.composite == Composite::kGru && o == 3));
+      const bool state_gradient =
+          node.grad && ((node.composite == Composite::kLstm && o >= 2) || (node.composite == Composite::kGru && o == 3));
       k.args.push_back(state_gradient && !used(out) ? Value{} : out);
       k.kernel.arg_dims.push_back(node.outputs[o].dims);
       k.writes.push_back(true);

@@ -167,7 +167,11 @@ class Emitter {
       const TensorType& type = graph_.type(life.value);
       buffers_[id(life.value)] =
           add_buffer({entry_.name + "/" + std::to_string(life.value.node) + "." + std::to_string(life.value.out),
-                      BufferRole::kActivation, type.dtype, type.dims, lives_[root(i)].offset, {}});
+                      BufferRole::kActivation,
+                      type.dtype,
+                      type.dims,
+                      lives_[root(i)].offset,
+                      {}});
     }
   }
 

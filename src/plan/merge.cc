@@ -106,10 +106,10 @@ class Merger {
   }
 
   bool too_many(const PlanKernel& from, const PlanKernel& into) const {
-    const auto reads = std::count(from.writes.begin(), from.writes.end(), false) +
-                       std::count(into.writes.begin(), into.writes.end(), false);
-    const auto writes = std::count(from.writes.begin(), from.writes.end(), true) +
-                        std::count(into.writes.begin(), into.writes.end(), true);
+    const auto reads =
+        std::count(from.writes.begin(), from.writes.end(), false) + std::count(into.writes.begin(), into.writes.end(), false);
+    const auto writes =
+        std::count(from.writes.begin(), from.writes.end(), true) + std::count(into.writes.begin(), into.writes.end(), true);
     return reads > caps_.max_inputs || writes > caps_.max_outputs;
   }
 
@@ -146,9 +146,8 @@ class Merger {
         Load l = more.loads[static_cast<std::size_t>(instr.index)];
         const Value v = into.args[static_cast<std::size_t>(l.arg)];
         // What the producer's own code stores is at hand; its product is loaded like any other argument.
-        const auto made = std::find_if(body.stores.begin(), body.stores.end(), [&](const Store& s) {
-          return from.args[static_cast<std::size_t>(s.arg)] == v;
-        });
+        const auto made = std::find_if(body.stores.begin(), body.stores.end(),
+                                       [&](const Store& s) { return from.args[static_cast<std::size_t>(s.arg)] == v; });
         if (made != body.stores.end()) {
           where.push_back(made->value);
           continue;

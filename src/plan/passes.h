@@ -28,9 +28,9 @@ struct PlanKernel {
 };
 struct KernelPlan {
   Graph graph;
-  std::vector<PlanKernel> kernels;                  // in an order that can run
-  std::vector<std::pair<Value, Value>> in_place;    // {value, the input whose buffer it is written to}
-  struct Copy {                                     // after all kernels: buffer of `to` (or of output `name`) = value
+  std::vector<PlanKernel> kernels;                // in an order that can run
+  std::vector<std::pair<Value, Value>> in_place;  // {value, the input whose buffer it is written to}
+  struct Copy {                                   // after all kernels: buffer of `to` (or of output `name`) = value
     Value from, to;
     std::string name;
   };

@@ -26,9 +26,9 @@ std::vector<bool> written_args(const Kernel& k, std::size_t count) {
         break;
       }
       static const std::map<Composite, std::pair<std::size_t, std::size_t>> outputs{
-          {Composite::kSoftmax, {1, 1}},   {Composite::kLayerNorm, {3, 3}}, {Composite::kRmsNorm, {2, 2}},
+          {Composite::kSoftmax, {1, 1}},      {Composite::kLayerNorm, {3, 3}}, {Composite::kRmsNorm, {2, 2}},
           {Composite::kCrossEntropy, {2, 1}}, {Composite::kAttention, {2, 1}}, {Composite::kLstm, {3, 4}},
-          {Composite::kGru, {3, 4}},       {Composite::kSumSquares, {1, 0}}};
+          {Composite::kGru, {3, 4}},          {Composite::kSumSquares, {1, 0}}};
       const auto& [forward, backward] = outputs.at(k.composite);
       for (std::size_t i = count - (k.grad ? backward : forward); i < count; ++i) writes[i] = true;
       break;
@@ -46,8 +46,7 @@ void verify_entry(const Program& program, const Entry& entry) {
   std::map<int, Use> uses;
   for (std::size_t l = 0; l < entry.launches.size(); ++l) {
     const Launch& launch = entry.launches[l];
-    const std::vector<bool> writes =
-        written_args(program.kernels[static_cast<std::size_t>(launch.kernel)], launch.args.size());
+    const std::vector<bool> writes = written_args(program.kernels[static_cast<std::size_t>(launch.kernel)], launch.args.size());
     for (std::size_t a = 0; a < launch.args.size(); ++a) {
       const int b = launch.args[a];
       if (b < 0 || program.buffers[static_cast<std::size_t>(b)].role != BufferRole::kActivation) continue;
@@ -64,12 +63,12 @@ void verify_entry(const Program& program, const Entry& entry) {
     const Buffer& x = program.buffers[static_cast<std::size_t>(i->first)];
     for (auto j = std::next(i); j != uses.end(); ++j) {
       const Buffer& y = program.buffers[static_cast<std::size_t>(j->first)];
-      const bool overlap = x.arena_offset < y.arena_offset + num_elements(y.dims) &&
-                           y.arena_offset < x.arena_offset + num_elements(x.dims);
+      const bool overlap =
+          x.arena_offset < y.arena_offset + num_elements(y.dims) && y.arena_offset < x.arena_offset + num_elements(x.dims);
       if (!overlap) continue;
       const bool apart = i->second.last < j->second.first || j->second.last < i->second.first;
-      const bool in_place = x.arena_offset == y.arena_offset &&
-                            (i->second.last == j->second.first || j->second.last == i->second.first);
+      const bool in_place =
+          x.arena_offset == y.arena_offset && (i->second.last == j->second.first || j->second.last == i->second.first);
       TG_CHECK(apart || in_place);
     }
   }

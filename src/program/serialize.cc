@@ -41,8 +41,8 @@ auto write(Builder& b, const Body& body) {
 auto write(Builder& b, const Kernel& k) {
   const auto body = write(b, k.body);
   const Contract& c = k.contract;
-  const auto contract = fbs::CreateContract(b, c.batch, c.m, c.n, c.k, c.a_offset, c.a_batch, c.a_m, c.a_k, c.b_offset,
-                                            c.b_batch, c.b_k, c.b_n);
+  const auto contract =
+      fbs::CreateContract(b, c.batch, c.m, c.n, c.k, c.a_offset, c.a_batch, c.a_m, c.a_k, c.b_offset, c.b_batch, c.b_k, c.b_n);
   const CompositeAttrs& a = k.attrs;
   const auto attrs = fbs::CreateAttrs(b, a.heads, a.kv_heads, a.causal, a.scale, a.eps, a.reset_after, a.beta1, a.beta2,
                                       a.momentum, a.weight_decay, a.nesterov, a.decoupled_decay);

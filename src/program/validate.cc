@@ -171,8 +171,7 @@ bool Validator::composite_shapes_fit(const Kernel& k) const {
       if (d[i++].size() != r) return false;
     return true;
   };
-  if (k.kind == KernelKind::kGather)
-    return ranks({2, 1, 2}) && d[2] == Dims{d[1][0], d[0][1]};
+  if (k.kind == KernelKind::kGather) return ranks({2, 1, 2}) && d[2] == Dims{d[1][0], d[0][1]};
   if (k.kind == KernelKind::kSegmentSum) return ranks({1, 2, 2}) && d[1][0] == d[0][0] && d[1][1] == d[2][1];
   switch (k.composite) {
     case Composite::kSoftmax:

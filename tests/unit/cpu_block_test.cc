@@ -23,6 +23,8 @@ double value(ScalarOp op, double a, double b, double c) {
     case ScalarOp::kTanh: return std::tanh(a);
     case ScalarOp::kSigmoid: return 1 / (1 + std::exp(-a));
     case ScalarOp::kErf: return std::erf(a);
+    case ScalarOp::kGelu: return 0.5 * a * std::erfc(-a * std::sqrt(0.5));
+    case ScalarOp::kGeluSlope: return 0.5 * std::erfc(-a * std::sqrt(0.5)) + a * std::exp(-0.5 * a * a) / std::sqrt(2 * M_PI);
     case ScalarOp::kSin: return std::sin(a);
     case ScalarOp::kCos: return std::cos(a);
     case ScalarOp::kFloor: return std::floor(a);
@@ -52,6 +54,8 @@ double allowed(ScalarOp op, double result) {
     case ScalarOp::kExp:
     case ScalarOp::kLog:
     case ScalarOp::kSigmoid: return 4 * ulp;
+    case ScalarOp::kGelu:
+    case ScalarOp::kGeluSlope: return std::max(5e-7, 4 * ulp);  // Φ is 1 + erf in f32: absolute in the negative tail
     case ScalarOp::kRsqrt: return 1.5 * ulp;
     default: return 0.5000001 * ulp;
   }

@@ -142,9 +142,7 @@ void BlockVm::block(const std::int64_t* index, std::int64_t col, std::int64_t n,
     switch (in.kind) {
       case InstrKind::kConst: slot.number = in.value; break;
       case InstrKind::kUniform: slot.number = values_.uniforms[static_cast<std::size_t>(in.index)]; break;
-      case InstrKind::kLoad:
-        load(body_.loads[static_cast<std::size_t>(in.index)], step, index, col, n, out, slot);
-        break;
+      case InstrKind::kLoad: load(body_.loads[static_cast<std::size_t>(in.index)], step, index, col, n, out, slot); break;
       case InstrKind::kIndex: {
         const std::int64_t first = affine(in.affine);
         if (step.uniform) {
@@ -234,8 +232,7 @@ void BlockVm::run(std::int64_t row_begin, std::int64_t row_end, std::int64_t col
       for (bool loads : {true, false}) {
         for (const Store& s : body_.stores) {
           const Step& step = steps_[static_cast<std::size_t>(s.value)];
-          if ((step.instr.kind == InstrKind::kLoad) == loads)
-            store(s, slots[s.value], step.uniform, index, col, n);
+          if ((step.instr.kind == InstrKind::kLoad) == loads) store(s, slots[s.value], step.uniform, index, col, n);
         }
       }
     }

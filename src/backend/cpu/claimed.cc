@@ -20,8 +20,8 @@ PreparedLaunch optimizer(const Kernel& k, const std::vector<float*>& args, Launc
   const std::size_t each = sgd ? 3 : 4;
   for (std::size_t i = 0; i < k.weight_decay.size(); ++i) {
     float* const* a = args.data() + 1 + i * each;
-    state->segments.push_back({a[0], a[1], sgd ? nullptr : a[2], sgd ? a[2] : a[3], num_elements(k.arg_dims[1 + i * each]),
-                               k.weight_decay[i]});
+    state->segments.push_back(
+        {a[0], a[1], sgd ? nullptr : a[2], sgd ? a[2] : a[3], num_elements(k.arg_dims[1 + i * each]), k.weight_decay[i]});
   }
   Optimizer& s = state->step;
   s.kind = sgd ? OptimizerKind::kSgd : k.attrs.decoupled_decay ? OptimizerKind::kAdamW : OptimizerKind::kAdam;
@@ -157,7 +157,8 @@ PreparedLaunch squares(const Kernel& k, const std::vector<float*>& args, LaunchC
 
 PreparedLaunch prepare_composite(const Kernel& k, std::vector<float*> a, LaunchContext context) {
   ThreadPool& pool = context.pool;
-  const std::int64_t rows = k.arg_dims[0].empty() ? 1 : k.arg_dims[0][0], cols = k.arg_dims[0].size() > 1 ? k.arg_dims[0][1] : 1;
+  const std::int64_t rows = k.arg_dims[0].empty() ? 1 : k.arg_dims[0][0],
+                     cols = k.arg_dims[0].size() > 1 ? k.arg_dims[0][1] : 1;
   switch (k.composite) {
     case Composite::kSoftmax:
       return [=, &pool, grad = k.grad] {

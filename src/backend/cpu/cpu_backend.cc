@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <new>
 
 #include "backend/cpu/launch.h"
+#include "base/flags.h"
 
 namespace tabgrad {
 namespace {
@@ -19,7 +19,8 @@ class FloatBlock {
   explicit FloatBlock(std::int64_t floats) {
     const std::size_t bytes = static_cast<std::size_t>(floats < 16 ? 16 : floats) * sizeof(float);
     data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{64}, std::nothrow));
-    if (!data_) fail("out of memory: ", bytes / 1000000, " MB more were needed; lower the batch, the window or the model's size");
+    if (!data_)
+      fail("out of memory: ", bytes / 1000000, " MB more were needed; lower the batch, the window or the model's size");
     std::memset(data_, 0, bytes);
   }
   FloatBlock(FloatBlock&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
@@ -62,8 +63,7 @@ class CpuBackend final : public Backend {
     scratch_ = FloatBlock(workspace_.scratch_floats);
     workspace_.registers = registers_.get();
     workspace_.scratch = {scratch_.get(), workspace_.scratch_floats};
-    const char* debug = std::getenv("TABGRAD_DEBUG");
-    profile_ = debug && std::atoi(debug) >= 2;
+    profile_ = flags::debug() >= 2;
   }
 
   ~CpuBackend() override {

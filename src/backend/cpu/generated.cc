@@ -103,8 +103,8 @@ PreparedLaunch prepare_reduce(const Kernel& kernel, std::vector<float*> args, La
   const std::int64_t reduced_rows = vm.rows() / kept_rows;
   const std::int64_t register_floats = vm.register_floats();
   context.workspace.need_registers(register_floats + kBlock);
-  auto r = std::make_shared<Reduction>(Reduction{std::move(vm), {kernel.reduce}, kernel.keep_last, kept_rows, reduced_rows, cols,
-                                                 store.at, std::move(kept_dims), result});
+  auto r = std::make_shared<Reduction>(Reduction{
+      std::move(vm), {kernel.reduce}, kernel.keep_last, kept_rows, reduced_rows, cols, store.at, std::move(kept_dims), result});
   ThreadPool& pool = context.pool;
   Workspace& workspace = context.workspace;
 
@@ -118,7 +118,8 @@ PreparedLaunch prepare_reduce(const Kernel& kernel, std::vector<float*> args, La
       pool.run(ceil_div(kept_rows, rows_a_task) * chunks, [&](std::int64_t task, int worker) {
         float* registers = workspace.registers + worker * workspace.register_stride;
         const std::int64_t chunk = task % chunks, first = task / chunks * rows_a_task;
-        const std::int64_t begin = chunks > 1 ? chunk * kReduceChunk : 0, end = chunks > 1 ? std::min(each, begin + kReduceChunk) : each;
+        const std::int64_t begin = chunks > 1 ? chunk * kReduceChunk : 0,
+                           end = chunks > 1 ? std::min(each, begin + kReduceChunk) : each;
         for (std::int64_t k = first; k < std::min(kept_rows, first + rows_a_task); ++k) {
           const float value = r->row(k, begin, end, registers);
           (chunks > 1 ? workspace.scratch.data[k * chunks + chunk] : r->result[r->out_offset(k)]) = value;

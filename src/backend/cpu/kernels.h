@@ -13,7 +13,7 @@
 namespace tabgrad::cpu {
 
 struct Scratch {
-  float* data = nullptr;   // 64-byte aligned
+  float* data = nullptr;  // 64-byte aligned
   std::int64_t floats = 0;
 };
 
@@ -21,7 +21,8 @@ struct Scratch {
 // A is M×K with element (m,k) at a[m*a_m + k*a_k]; B is K×N with (k,n) at b[k*b_k + n*b_n]; in each, at least one of the two
 // strides is 1 (or its extent is 1). C has (m,n) at c[m*c_m + n].
 // epilogue, if set, is called by the thread that has just finished a tile of C (all of K), while it is in cache:
-// epilogue(context, batch, m_begin, m_end, n_begin, n_end, worker). Tiles are disjoint and cover C.
+// epilogue(context, batch, m_begin, m_end, n_begin, n_end, worker). Tiles are disjoint and cover C;
+// where they are cut may follow the number of threads, so an epilogue is elementwise.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   const float* a = nullptr;
@@ -94,8 +95,8 @@ struct Norm {
 };
 std::int64_t norm_scratch_floats(const Norm& s, int threads);
 void norm_forward(const Norm& s, float* y, float* mean, float* rstd, ThreadPool& pool);
-void norm_backward(const Norm& s, const float* mean, const float* rstd, const float* dy, float* dx, float* dgamma,
-                   float* dbeta, ThreadPool& pool, Scratch scratch);
+void norm_backward(const Norm& s, const float* mean, const float* rstd, const float* dy, float* dx, float* dgamma, float* dbeta,
+                   ThreadPool& pool, Scratch scratch);
 
 // ---- Softmax and cross-entropy over rows -----------------------------------------------------------------------------------
 void softmax_forward(std::int64_t rows, std::int64_t cols, const float* x, float* y, ThreadPool& pool);
@@ -149,7 +150,7 @@ void sum_squares(const ConstSpan* arrays, std::int64_t count, float* out, Thread
 // ---- Blocks for the interpreter (backend/cpu/block_vm) -------------------------------------------------------------------------
 // One scalar op over n consecutive floats, n ≤ 1024, arguments possibly equal to out (never partially overlapping).
 // Unused arguments are null. Accuracy: within 4 ULP of the double result for Exp, Log, Tanh, Sigmoid, Erf (absolute 1e-7 where
-// the result is below 1e-3 for Tanh/Erf/Sin/Cos); exact rounding for the rest where IEEE gives it.
+// the result is below 1e-3 for Tanh/Erf/Sin/Cos); 4 ULP or absolute 5e-7 for Gelu and GeluSlope; exact rounding for the rest where IEEE gives it.
 using BlockOp = void (*)(const float* a, const float* b, const float* c, float* out, std::int64_t n);
 BlockOp block_op(ScalarOp op);
 // Two-operand forms with a broadcast constant, to spare filling a block: out = op(a, value) and out = op(value, a).
@@ -163,7 +164,8 @@ float block_max(const float* x, std::int64_t n);
 void block_accumulate_sum(const float* x, float* acc, std::int64_t n);
 void block_accumulate_max(const float* x, float* acc, std::int64_t n);
 // Philox uniforms in [0,1): out[i] = uniform at element first+i of (seed, stream, step); see tensor/philox.h.
-void block_random(std::uint64_t seed, std::uint32_t stream, std::uint32_t step, std::uint64_t first, float* out, std::int64_t n);
+void block_random(std::uint64_t seed, std::uint32_t stream, std::uint32_t step, std::uint64_t first, float* out,
+                  std::int64_t n);
 
 // The instruction set that Highway chose on this machine ("AVX3", "AVX2", "NEON", "WASM", …).
 const char* instruction_set();

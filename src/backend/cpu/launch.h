@@ -14,9 +14,9 @@ namespace tabgrad::cpu {
 // Memory shared by all launches, one after another. Sized after preparing: launches read the pointers when they run.
 struct Workspace {
   Scratch scratch;
-  float* registers = nullptr;          // of the interpreter: `register_stride` floats for each worker
+  float* registers = nullptr;  // of the interpreter: `register_stride` floats for each worker
   std::int64_t register_stride = 0;
-  std::int64_t scratch_floats = 0;     // the largest need seen while preparing
+  std::int64_t scratch_floats = 0;  // the largest need seen while preparing
   void need_scratch(std::int64_t floats) { scratch_floats = floats > scratch_floats ? floats : scratch_floats; }
   void need_registers(std::int64_t floats) { register_stride = floats > register_stride ? floats : register_stride; }
 };

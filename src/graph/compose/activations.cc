@@ -1,13 +1,10 @@
 // Compositions that are always fused, never claimed: activations, dropout, linear, conv1d and elementwise losses.
-#include <cmath>
-#include <numbers>
-
 #include "graph/compose/compose.h"
 
 namespace tabgrad {
 
 Tensor relu(Tensor x) { return maximum(x, constant(*x.graph, 0.0)); }
-Tensor gelu(Tensor x) { return x * 0.5 * (erf(x * std::numbers::sqrt2 * 0.5) + 1.0); }
+Tensor gelu(Tensor x) { return scalar_op(ScalarOp::kGelu, {x}); }
 Tensor silu(Tensor x) { return x * sigmoid(x); }
 
 Tensor dropout(Tensor x, double rate, std::uint32_t stream) {

@@ -20,7 +20,8 @@ void need(const Graph& g, const Node& node, bool ok, const char* what) {
   if (ok) return;
   std::string shapes;
   for (Value v : node.inputs) shapes += " " + to_string(g.dims(v));
-  fail("[", composite_name(node.composite), "]", node.name.empty() ? "" : " '" + node.name + "'", ":", shapes, ": needs ", what);
+  fail("[", composite_name(node.composite), "]", node.name.empty() ? "" : " '" + node.name + "'", ":", shapes, ": needs ",
+       what);
 }
 
 void infer_softmax(const Graph& g, Node& node) {

@@ -15,7 +15,8 @@ void optimizer_update(Tensor p, Tensor g, Tensor scale, const OptimizerConfig& c
   Graph& graph = *p.graph;
   const std::string name = graph.node(p.value).name;
   std::vector<Tensor> states;
-  for (const std::string& state : optimizer_state_names(config, name)) states.push_back(input(graph, state, p.dims(), Role::kState));
+  for (const std::string& state : optimizer_state_names(config, name))
+    states.push_back(input(graph, state, p.dims(), Role::kState));
   CompositeAttrs attrs;
   attrs.beta1 = static_cast<float>(config.beta1);
   attrs.beta2 = static_cast<float>(config.beta2);

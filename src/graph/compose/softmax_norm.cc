@@ -12,9 +12,7 @@ Tensor add_composite(Composite composite, const std::vector<Tensor>& inputs, con
   return {inputs[0].graph, inputs[0].graph->add(std::move(node))};
 }
 
-Tensor softmax(Tensor x) {
-  return reshape(add_composite(Composite::kSoftmax, {reshape(x, {-1, x.dim(-1)})}), x.dims());
-}
+Tensor softmax(Tensor x) { return reshape(add_composite(Composite::kSoftmax, {reshape(x, {-1, x.dim(-1)})}), x.dims()); }
 
 Tensor layer_norm(Tensor x, Tensor gamma, Tensor beta, double eps) {
   CompositeAttrs attrs;
@@ -30,8 +28,8 @@ Tensor rms_norm(Tensor x, Tensor gamma, double eps) {
 
 Tensor cross_entropy(Tensor logits, Tensor targets) {
   const Dims rows(logits.dims().begin(), logits.dims().end() - 1);
-  return reshape(
-      add_composite(Composite::kCrossEntropy, {reshape(logits, {-1, logits.dim(-1)}), reshape(targets, {-1})}), rows);
+  return reshape(add_composite(Composite::kCrossEntropy, {reshape(logits, {-1, logits.dim(-1)}), reshape(targets, {-1})}),
+                 rows);
 }
 
 std::vector<Tensor> decompose_softmax(const Node&, const std::vector<Tensor>& in) {

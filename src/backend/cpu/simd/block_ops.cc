@@ -60,6 +60,19 @@ struct Sigmoid {
 struct Erf {
   static HWY_INLINE V apply(V a) { return erf_v(a); }
 };
+struct Gelu {
+  static HWY_INLINE V apply(V a) {
+    const V half = hn::Mul(set(0.5f), a);
+    return hn::MulAdd(half, erf_v(hn::Mul(a, set(0.70710678f))), half);
+  }
+};
+struct GeluSlope {
+  static HWY_INLINE V apply(V a) {
+    const V distribution = hn::MulAdd(set(0.5f), erf_v(hn::Mul(a, set(0.70710678f))), set(0.5f));
+    const V density = hn::Mul(set(0.39894228f), exp_full(hn::Mul(hn::Mul(a, a), set(-0.5f))));
+    return hn::MulAdd(a, density, distribution);
+  }
+};
 struct Sin {
   static HWY_INLINE V apply(V a) { return sin_v(a); }
 };
@@ -168,6 +181,8 @@ BlockOpConst const_op(ScalarOp op) {
     case ScalarOp::kTanh:
     case ScalarOp::kSigmoid:
     case ScalarOp::kErf:
+    case ScalarOp::kGelu:
+    case ScalarOp::kGeluSlope:
     case ScalarOp::kSin:
     case ScalarOp::kCos:
     case ScalarOp::kFloor:
@@ -230,6 +245,8 @@ BlockOp block_op(ScalarOp op) {
     case ScalarOp::kTanh: return unary<Tanh>;
     case ScalarOp::kSigmoid: return unary<Sigmoid>;
     case ScalarOp::kErf: return unary<Erf>;
+    case ScalarOp::kGelu: return unary<Gelu>;
+    case ScalarOp::kGeluSlope: return unary<GeluSlope>;
     case ScalarOp::kSin: return unary<Sin>;
     case ScalarOp::kCos: return unary<Cos>;
     case ScalarOp::kFloor: return unary<Floor>;

@@ -1,0 +1,43 @@
+// Debug flags from the table flags.def, read from the environment when asked for.
+#pragma once
+
+#include <cstdlib>
+
+namespace tabgrad::flags {
+
+namespace detail {
+inline int from_environment(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text && *text ? std::atoi(text) : otherwise;
+}
+// "threads" → "TABGRAD_THREADS"
+struct Variable {
+  char text[32] = "TABGRAD_";
+  constexpr explicit Variable(const char* flag) {
+    int at = 8;
+    for (; *flag; ++flag) text[at++] = static_cast<char>(*flag >= 'a' && *flag <= 'z' ? *flag - 'a' + 'A' : *flag);
+  }
+};
+}  // namespace detail
+
+// flags::debug(), flags::nofuse(), …
+#define TG_FLAG(name, otherwise, help)                          \
+  inline int name() {                                           \
+    static constexpr detail::Variable kVariable(#name);         \
+    return detail::from_environment(kVariable.text, otherwise); \
+  }
+#include "base/flags.def"
+#undef TG_FLAG
+
+struct Info {
+  detail::Variable variable;
+  int otherwise;
+  const char* help;
+};
+inline constexpr Info kAll[] = {
+#define TG_FLAG(name, otherwise, help) {detail::Variable(#name), otherwise, help},
+#include "base/flags.def"
+#undef TG_FLAG
+};
+
+}  // namespace tabgrad::flags
