@@ -15,14 +15,14 @@ Tensor recurrent_layer(Builder& b, const ForecasterConfig& c, const std::string&
   const std::int64_t u = c.units;
   if (c.kind == ForecasterKind::kLstm) {
     const Tensor wx = b.param(name + ".wx", {x.dim(2), 4 * u}, Init::glorot_uniform(), true);
-    const Tensor wh = b.param(name + ".wh", {u, 4 * u}, Init::orthogonal(), true);
+    const Tensor wh = b.param(name + ".wh", {u, 4 * u}, Init::orthogonal(1.0, 4), true);
     // Gates in the order i, f, g, o. The forget gate starts open (Jozefowicz et al. 2015).
     const Tensor bias = b.param(name + ".b", {4 * u}, Init::segment(1.0, u, 2 * u), false);
     return lstm_sequence(linear(x, wx, bias), wh);
   }
   // Gates in the order r, z, n.
   const Tensor wx = b.param(name + ".wx", {x.dim(2), 3 * u}, Init::glorot_uniform(), true);
-  const Tensor wh = b.param(name + ".wh", {u, 3 * u}, Init::orthogonal(), true);
+  const Tensor wh = b.param(name + ".wh", {u, 3 * u}, Init::orthogonal(1.0, 3), true);
   const Tensor bias = b.param(name + ".b", {3 * u}, Init::zeros(), false);
   const Tensor bh = b.param(name + ".bh", {3 * u}, Init::zeros(), false);
   return gru_sequence(linear(x, wx, bias), wh, bh, c.gru_reset_after);
@@ -45,12 +45,12 @@ Tensor transformer_encoder(Builder& b, const ForecasterConfig& c, Tensor x) {
   {
     const Layer layer(b, "input");
     const Tensor positions = b.param("positions", {c.window, c.units}, Init::normal(0.02), true);
-    h = b.linear("input", x, c.units, Init::glorot_uniform()) + positions;
+    h = b.dropout(b.linear("input", x, c.units, Init::glorot_uniform()) + positions, c.dropout);
   }
   BlockOptions block;
   block.heads = static_cast<int>(c.heads);
   block.init = Init::glorot_uniform();
-  block.residual_init = Init::glorot_uniform(1.0 / std::sqrt(2.0 * static_cast<double>(c.layers)));
+  block.residual_init = Init::glorot_uniform();
   block.dropout = c.dropout;
   for (std::int64_t l = 0; l < c.layers; ++l) {
     block.last_token_only = l + 1 == c.layers;
@@ -64,11 +64,13 @@ Tensor transformer_encoder(Builder& b, const ForecasterConfig& c, Tensor x) {
 // known of them: dense(gelu(h·A + a + future·C + e_step)). The last layer starts at zero.
 Tensor head(Builder& b, const ForecasterConfig& c, Tensor h, Tensor future) {
   const Layer layer(b, "head");
-  Tensor hidden = b.linear("head.in", b.dropout(h, c.dropout), c.head_units, Init::glorot_uniform());
+  const auto fan_bound = [](std::int64_t in) { return Init::uniform(1.0 / std::sqrt(static_cast<double>(in))); };
+  Tensor hidden = b.linear("head.in", b.dropout(h, c.dropout), c.head_units, fan_bound(c.units));
   hidden = reshape(hidden, {h.dim(0), 1, c.head_units});
-  if (c.horizon > 1) hidden = hidden + b.param("head.steps", {c.horizon, c.head_units}, Init::normal(0.1), false);
+  if (c.horizon > 1) hidden = hidden + b.param("head.steps", {c.horizon, c.head_units}, Init::normal(0.1), true);
   if (future.graph)
-    hidden = hidden + matmul(future, b.param("head.future.w", {c.future_channels, c.head_units}, Init::glorot_uniform(), true));
+    hidden = hidden +
+             matmul(future, b.param("head.future.w", {c.future_channels, c.head_units}, fan_bound(c.future_channels), true));
   const std::int64_t outputs = c.quantiles.empty() ? 1 : static_cast<std::int64_t>(c.quantiles.size());
   return b.linear("head.out", b.dropout(gelu(hidden), c.dropout), outputs, Init::zeros());
 }
@@ -140,7 +142,10 @@ const char* loss_kind_name(LossKind kind) {
 ForecasterConfig default_forecaster(ForecasterKind kind) {
   ForecasterConfig config;
   config.kind = kind;
-  if (kind == ForecasterKind::kTransformer) config.layers = 2;
+  if (kind == ForecasterKind::kTransformer) {
+    config.units = 32;
+    config.layers = 2;
+  }
   return config;
 }
 

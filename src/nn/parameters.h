@@ -27,11 +27,14 @@ struct Init {
     kNormal,         // normal, mean 0, standard deviation `scale`
     kUniform,        // uniform in ±`scale`
     kGlorotUniform,  // uniform in ±scale·√(6/(fan_in+fan_out)) (Glorot & Bengio 2010)
-    kOrthogonal,     // rank 2: orthonormal rows (or columns, where there are fewer of them), times `scale` (Saxe et al. 2014)
+    // Rank 2, cut into `blocks` blocks of columns (gates): in each, orthonormal rows (or columns, where there are fewer of
+    // them), times `scale` (Saxe et al. 2014).
+    kOrthogonal,
   };
   Kind kind = Kind::kConstant;
   double scale = 0;
   std::int64_t begin = 0, end = 0;
+  std::int64_t blocks = 1;
 
   static Init zeros() { return {}; }
   static Init ones() { return {Kind::kConstant, 1.0}; }
@@ -40,7 +43,7 @@ struct Init {
   static Init normal(double std) { return {Kind::kNormal, std}; }
   static Init uniform(double bound) { return {Kind::kUniform, bound}; }
   static Init glorot_uniform(double gain = 1.0) { return {Kind::kGlorotUniform, gain}; }
-  static Init orthogonal(double gain = 1.0) { return {Kind::kOrthogonal, gain}; }
+  static Init orthogonal(double gain = 1.0, std::int64_t blocks = 1) { return {Kind::kOrthogonal, gain, 0, 0, blocks}; }
   bool operator==(const Init&) const = default;
 };
 

@@ -216,13 +216,13 @@ TEST(Forecaster, TheTwoResetVariantsDiffer) {
 }
 
 TEST(Forecaster, ParameterCounts) {
-  // LSTM 1 layer: 4·32·(C + 32 + 1); head: 33·64 + 64 + 1; 5 calendar channels: 5·64; 12 steps: 12·64.
+  // LSTM 1 layer: 4·64·(C + 64 + 1); head: 65·64 + 64 + 1; 5 calendar channels: 5·64; 12 steps: 12·64.
   ForecasterConfig c;
   c.channels = 2;
-  EXPECT_EQ(parameter_count(build(c).parameters), 4 * 32 * 35 + 33 * 64 + 65);
+  EXPECT_EQ(parameter_count(build(c).parameters), 4 * 64 * 67 + 65 * 64 + 65);
   c.future_channels = 5;
   c.horizon = 12;
-  EXPECT_EQ(parameter_count(build(c).parameters), 4 * 32 * 35 + 33 * 64 + 65 + 5 * 64 + 12 * 64);
+  EXPECT_EQ(parameter_count(build(c).parameters), 4 * 64 * 67 + 65 * 64 + 65 + 5 * 64 + 12 * 64);
 }
 
 // The settings are refused with a message that names the option.

@@ -53,13 +53,13 @@ TEST(Parameters, Uniform) {
   EXPECT_GT(conv.high, 0.98 * bound);
 }
 
-// Largest difference between W·Wᵀ (or WᵀW, where that is the smaller) and the identity.
-double frame_error(const HostTensor& w) {
-  const std::int64_t rows = w.dims[0], columns = w.dims[1];
+// Largest difference between W·Wᵀ (or WᵀW, where that is the smaller) and the identity, for a block of W's columns.
+double frame_error(const HostTensor& w, std::int64_t blocks = 1, std::int64_t block = 0) {
+  const std::int64_t rows = w.dims[0], columns = w.dims[1] / blocks;
   const bool wide = rows <= columns;
   const std::int64_t n = wide ? rows : columns, k = wide ? columns : rows;
   auto at = [&](std::int64_t i, std::int64_t j) {
-    return static_cast<double>(w.f32[static_cast<std::size_t>(wide ? i * columns + j : j * columns + i)]);
+    return static_cast<double>(w.f32[static_cast<std::size_t>((wide ? i : j) * w.dims[1] + block * columns + (wide ? j : i))]);
   };
   double worst = 0;
   for (std::int64_t a = 0; a < n; ++a)
@@ -74,6 +74,8 @@ double frame_error(const HostTensor& w) {
 TEST(Parameters, Orthogonal) {
   for (const Dims& dims : {Dims{32, 128}, Dims{64, 64}, Dims{50, 13}, Dims{1, 4}, Dims{5, 1}})
     EXPECT_LT(frame_error(initial_value({"wh", dims, Init::orthogonal(), true}, 2, 11)), 2e-6) << to_string(dims);
+  const HostTensor gates = initial_value({"wh", {32, 128}, Init::orthogonal(1.0, 4), true}, 2, 11);
+  for (std::int64_t gate = 0; gate < 4; ++gate) EXPECT_LT(frame_error(gates, 4, gate), 2e-6);
 }
 
 // The bits are pinned: another compiler or target must give these hashes, or runs can no longer be repeated.
@@ -81,11 +83,12 @@ TEST(Parameters, SameBitsEverywhere) {
   const std::vector<ParameterSpec> list{
       {"n", {33, 7}, Init::normal(0.02), true},       {"u", {5}, Init::uniform(0.1), false},
       {"g", {12, 34}, Init::glorot_uniform(), true},  {"o", {24, 96}, Init::orthogonal(), true},
-      {"tall", {40, 9}, Init::orthogonal(1.5), true}, {"b", {96}, Init::segment(1.0, 24, 48), false},
+      {"tall", {40, 9}, Init::orthogonal(1.5), true}, {"gates", {8, 24}, Init::orthogonal(1.0, 3), true},
+      {"b", {96}, Init::segment(1.0, 24, 48), false},
   };
-  EXPECT_EQ(parameter_count(list), 231 + 5 + 408 + 2304 + 360 + 96);
-  EXPECT_EQ(hash_text(hash_values(initial_values(list, 1))), "0xc10a35601f206db1");
-  EXPECT_EQ(hash_text(hash_values(initial_values(list, 0x123456789ABCDEF0u))), "0xc0cea114b7c4fb96");
+  EXPECT_EQ(parameter_count(list), 231 + 5 + 408 + 2304 + 360 + 192 + 96);
+  EXPECT_EQ(hash_text(hash_values(initial_values(list, 1))), "0x739e470566d1cfb9");
+  EXPECT_EQ(hash_text(hash_values(initial_values(list, 0x123456789ABCDEF0u))), "0x909ee088cbe59c8a");
 }
 
 TEST(Parameters, HashNoticesOneBit) {
