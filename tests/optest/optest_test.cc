@@ -1,0 +1,116 @@
+// Every case in every way: <case>__oracle_grad and <case>__<target>. And the harness itself: that it fails when it must.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "optest/optest.h"
+
+namespace tabgrad::optest {
+namespace {
+
+// Cases run in order, so the last one's reference serves all its modes.
+struct Known {
+  std::string name;
+  Prepared prepared;
+  Reference reference;
+  Result first;  // of the first target
+};
+Known& known(const Case& test) {
+  static std::unique_ptr<Known> last;
+  if (!last || last->name != test.name) {
+    last = std::make_unique<Known>();
+    last->prepared = prepare(test);
+    last->reference = oracle(test, last->prepared);
+    last->name = test.name;
+  }
+  return *last;
+}
+
+struct Way {
+  const Case* test;
+  const Target* target;  // null: the oracle against differences
+};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.test->name; }
+
+std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  for (const Case& test : all_cases()) {
+    if (test.gradients && test.differences) ways.push_back({&test, nullptr});
+    for (const Target& target : targets()) ways.push_back({&test, &target});
+  }
+  return ways;
+}
+
+bool sanitized() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return true;
+#endif
+#endif
+  return false;
+}
+
+class Cases : public ::testing::TestWithParam<Way> {};
+
+TEST_P(Cases, Hold) {
+  const auto& [test, target] = GetParam();
+  if (test->large && sanitized()) GTEST_SKIP() << "too slow with sanitizers";
+  Known& k = known(*test);
+  std::string problems;
+  if (!target) {
+    problems = check_differences(*test, k.prepared, k.reference);
+  } else if (!target->same_bits) {
+    problems = check_near(*test, k.reference, run(*target, *test, k.prepared));
+  } else {
+    if (k.first.empty()) k.first = run(targets()[0], *test, k.prepared);
+    problems = check_same_bits(k.first, run(*target, *test, k.prepared));
+  }
+  EXPECT_TRUE(problems.empty()) << problems;
+}
+
+// Instantiated when all static objects exist, so every file's cases are there.
+INSTANTIATE_TEST_SUITE_P(All, Cases, ::testing::ValuesIn(all_ways()), [](const auto& info) {
+  return info.param.test->name + "__" + (info.param.target ? info.param.target->name : "oracle_grad");
+});
+
+// ---- the harness must fail when it should ----
+
+TEST(Harness, AWrongNumberFails) {
+  const std::vector<double> want{1, 2, 3};
+  EXPECT_EQ(check_one("x", want, {1, 2, 3}, {}), "");
+  EXPECT_NE(check_one("x", want, {1, 2, 3.0001f}, {}), "");
+  EXPECT_NE(check_one("x", want, {1, 2, std::nanf("")}, {}), "");
+  EXPECT_NE(check_one("x", want, {1, 2, HUGE_VALF}, {}), "");
+  EXPECT_NE(check_one("x", want, {1, 2}, {}), "");
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(check_one("x", {inf, 1e39}, {HUGE_VALF, HUGE_VALF}, {}), "");
+  EXPECT_NE(check_one("x", {inf}, {3e38f}, {}), "");
+}
+
+TEST(Harness, OneWrongValueAmongManyFails) {
+  std::vector<double> want(10000, 1.0);
+  std::vector<float> got(10000, 1.0f);
+  got[77] = 1.0001f;
+  EXPECT_NE(check_one("x", want, got, {}), "");
+}
+
+TEST(Harness, ADifferentBitFails) {
+  EXPECT_EQ(check_same_bits({{"x", {0.0f, 1.0f}}}, {{"x", {0.0f, 1.0f}}}), "");
+  EXPECT_NE(check_same_bits({{"x", {0.0f, 1.0f}}}, {{"x", {-0.0f, 1.0f}}}), "");
+}
+
+TEST(Harness, AWrongGradientFails) {
+  Case wrong{.name = "wrong", .inputs = {{"x", {3}}}, .build = [](Graph&, const std::vector<Tensor>& in) {
+               return std::vector<Tensor>{tanh(in[0]) * in[0]};
+             }};
+  Prepared p = prepare(wrong);
+  Reference reference = oracle(wrong, p);
+  EXPECT_EQ(check_differences(wrong, p, reference), "");
+  reference["d_x"][1] *= 1 + 1e-5;
+  EXPECT_NE(check_differences(wrong, p, reference), "");
+}
+
+}  // namespace
+}  // namespace tabgrad::optest

@@ -1,0 +1,128 @@
+// Programs run by targets, and how their results are compared.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "backend/cpu/cpu_backend.h"
+#include "optest/optest.h"
+
+namespace tabgrad::optest {
+namespace {
+
+bool has_buffer(const Program& program, const std::string& name) {
+  return std::any_of(program.buffers.begin(), program.buffers.end(),
+                     [&](const Buffer& b) { return b.name == name && b.role != BufferRole::kActivation; });
+}
+
+void read_outputs(Session& session, const Graph& graph, int step, Result& into) {
+  for (const Graph::Output& o : graph.outputs) into[at_step(o.name, step)] = session.read(o.name).f32;
+}
+
+bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
+
+}  // namespace
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> rows{
+      {"cpu", {.threads = 2}, false, false},
+      {"cpu_noclaim", {.threads = 2, .claim = false}, false, false},
+      {"cpu_nofuse", {.threads = 2, .fuse = false}, false, false},
+      {"cpu_noarena", {.threads = 2, .arena = false}, true, false},
+      {"cpu_1_thread", {.threads = 1}, true, false},
+      {"cpu_3_threads", {.threads = 3}, true, false},
+      {"cpu_reloaded", {.threads = 2}, true, true},
+  };
+  return rows;
+}
+
+Session open(const Target& target, const std::vector<EntryGraph>& entries) {
+  if (!target.reload) return make_session(entries, target.options);
+  const std::vector<std::uint8_t> bytes = serialize(compile(entries, device_caps(target.options), target.options.device));
+  auto pool = std::make_unique<ThreadPool>(target.options.threads);
+  std::unique_ptr<Backend> backend = make_cpu_backend(parse_program(bytes.data(), bytes.size(), "bytes"), *pool);
+  return Session(std::move(backend), std::move(pool));
+}
+
+Result run(const Target& target, const Case& test, const Prepared& prepared) {
+  Session session = open(target, {{"backward", prepared.backward}, {"forward", prepared.forward}});
+  for (const auto& [name, tensor] : prepared.inputs)
+    if (has_buffer(session.program(), name)) session.write(name, tensor);
+  Result result;
+  auto run_step = [&](const std::string& entry, const Graph& graph, int step) {
+    for (const auto& [name, value] : uniforms_of(test, std::min(step, test.steps - 1)))
+      session.set_uniform(name, static_cast<float>(value));
+    session.set_random(seed_of(test), static_cast<std::uint32_t>(std::min(step, test.steps - 1)));
+    session.run(entry);
+    read_outputs(session, graph, entry == "forward" ? 0 : step, result);
+  };
+  for (int step = 0; step < test.steps; ++step) {
+    run_step("backward", prepared.backward, step);
+    for (const Graph::Update& u : prepared.backward.updates) {
+      const std::string& name = prepared.backward.node(u.target).name;
+      result[name + "@" + std::to_string(step + 1)] = session.read(name).f32;
+    }
+  }
+  run_step("forward", prepared.forward, test.steps - 1);
+  if (!prepared.backward.updates.empty()) return result;
+  // Once more, now that memory holds what the first runs left there.
+  const Result first = result;
+  run_step("backward", prepared.backward, 0);
+  const std::string problems = check_same_bits(first, result);
+  if (!problems.empty()) fail("a second run differs: ", problems);
+  return result;
+}
+
+std::string check_one(const std::string& name, const std::vector<double>& want, const std::vector<float>& got,
+                      Tolerance tolerance) {
+  if (want.size() != got.size()) return str(name, ": ", got.size(), " values instead of ", want.size(), "\n");
+  double error = 0, size = 0, worst = 0, largest = 0;
+  std::size_t where = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const auto narrow = static_cast<float>(want[i]);
+    if (!std::isfinite(narrow)) {
+      if (std::isnan(narrow) ? std::isnan(got[i]) : got[i] == narrow) continue;
+      return str(name, "[", i, "]: ", got[i], " instead of ", narrow, "\n");
+    }
+    const double d = std::fabs(static_cast<double>(got[i]) - want[i]);
+    if (!(d <= worst)) {
+      worst = d;
+      where = i;
+    }
+    if (std::isnan(d)) break;
+    error += d * d;
+    size += want[i] * want[i];
+    largest = std::max(largest, std::fabs(want[i]));
+  }
+  const double n = static_cast<double>(want.size());
+  const double allowed = tolerance.rel * std::sqrt(size) + tolerance.abs * std::sqrt(n);
+  const double allowed_worst = 10 * (tolerance.rel * largest + tolerance.abs);
+  if (std::sqrt(error) <= allowed && worst <= allowed_worst) return {};
+  return str(name, ": |error| ", std::sqrt(error), " of |reference| ", std::sqrt(size), " (allowed ", allowed, "); worst at ",
+             where, " of ", want.size(), ": ", got[where], " instead of ", want[where], " (allowed ", allowed_worst, ")\n");
+}
+
+std::string check_near(const Case& test, const Reference& reference, const Result& result) {
+  std::string problems;
+  for (const auto& [name, want] : reference) {
+    const auto got = result.find(name);
+    const bool gradient = name.starts_with("d_");
+    problems += got == result.end() ? name + ": missing\n"
+                                    : check_one(name, want, got->second, gradient ? test.backward : test.forward);
+  }
+  return problems;
+}
+
+std::string check_same_bits(const Result& want, const Result& got) {
+  std::string problems;
+  for (const auto& [name, a] : want) {
+    const std::vector<float>& b = got.at(name);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (same_bits(a[i], b[i])) continue;
+      problems += str(name, "[", i, "] of ", a.size(), ": ", b[i], " instead of ", a[i], "\n");
+      break;
+    }
+  }
+  return problems;
+}
+
+}  // namespace tabgrad::optest
