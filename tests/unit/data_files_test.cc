@@ -59,7 +59,8 @@ TEST(Safetensors, RoundTrip) {
     EXPECT_EQ(it->second.dims, tensor.dims);
     EXPECT_EQ(it->second.i32, tensor.i32);
     ASSERT_EQ(it->second.f32.size(), tensor.f32.size());
-    EXPECT_EQ(std::memcmp(it->second.f32.data(), tensor.f32.data(), 4 * tensor.f32.size()), 0);
+    if (tensor.f32.empty()) continue;
+    EXPECT_EQ(std::memcmp(it->second.f32.data(), tensor.f32.data(), 4 * tensor.f32.size()), 0);  // NaN too
   }
   EXPECT_TRUE(read_safetensors(write_safetensors({}), "m").tensors.empty());
   EXPECT_THROW(write_safetensors({{"a", HostTensor::of({}, {1})}, {"a", HostTensor::of({}, {1})}}), Error);
@@ -124,7 +125,7 @@ TEST(Safetensors, EveryCutAndFlippedByteIsAnErrorOrTensors) {
   for (std::size_t n = 0; n < bytes.size(); ++n)
     EXPECT_THROW(read_safetensors(std::string_view(bytes).substr(0, n), "m"), Error);
   std::mt19937 random(1);
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < 5000; ++trial) {
     std::string broken = bytes;
     for (int flips = 0; flips < 2; ++flips) broken[random() % broken.size()] = static_cast<char>(random());
     try {
