@@ -209,12 +209,16 @@ const char* optimizer_kind_name(OptimizerConfig::Kind kind) {
   TG_CHECK(false);
 }
 
-double default_learning_rate(OptimizerConfig::Kind kind) { return kind == OptimizerConfig::Kind::kSgd ? 0.03 : 3e-3; }
+double default_learning_rate(ForecasterKind model, OptimizerConfig::Kind optimizer) {
+  if (optimizer == OptimizerConfig::Kind::kSgd) return 0.03;
+  return model == ForecasterKind::kTransformer ? 3e-3 : 5e-3;
+}
 
 ForecastSettings default_settings(ForecasterKind kind) {
   ForecastSettings settings;
   settings.model = default_forecaster(kind);
   settings.model.horizon = 12;
+  settings.training.learning_rate = default_learning_rate(kind, settings.training.optimizer.kind);
   return settings;
 }
 

@@ -32,8 +32,8 @@ struct ForecastSettings {
 // Throws Error naming the option.
 void check_settings(const ForecastSettings& settings);
 ForecastSettings default_settings(ForecasterKind kind);
-// A rate that suits the optimizer and its usual schedule.
-double default_learning_rate(OptimizerConfig::Kind kind);
+// A rate that suits both, found on real series.
+double default_learning_rate(ForecasterKind model, OptimizerConfig::Kind optimizer);
 
 struct ForecastModel {
   ForecastSettings settings;

@@ -11,7 +11,7 @@
 namespace tabgrad {
 namespace {
 
-// A window flatter than this part of the training spread is treated as being this wide, or its noise would be blown up.
+// Keeps a flat window's noise from being blown up to unit size; too small to matter for others.
 constexpr double kLeastSpreadRatio = 1e-3;
 
 double spread_of(std::span<const double> x, double* mean) {
@@ -162,7 +162,7 @@ WindowMaker::Frame WindowMaker::frame(std::int64_t origin) const {
   Frame frame;
   const double spread =
       spread_of({series_->target.data() + (origin - recipe_.window), static_cast<std::size_t>(recipe_.window)}, &frame.mean);
-  frame.spread = std::max(spread, recipe_.least_spread);
+  frame.spread = std::hypot(spread, recipe_.least_spread);
   return frame;
 }
 

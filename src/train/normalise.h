@@ -44,7 +44,7 @@ struct WindowRecipe {
   Normalise normalise = Normalise::kWindow;
   Predict predict = Predict::kDifference;
   Scaler target;                  // μ = offset, σ = scale, unless kWindow
-  double least_spread = 1;        // kWindow: σ is at least this
+  double least_spread = 1;        // kWindow: added to σ, as √(σ² + least²)
   double target_size = 1;         // c
   std::vector<Channel> features;  // feature columns, by name
   std::vector<CalendarFeature> calendar;

@@ -1,0 +1,74 @@
+// The tabgrad program: declares the subcommands, runs the chosen one, turns what goes wrong into a message and an exit code.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include "cli/cli.h"
+
+namespace tabgrad::cli {
+
+void add_common_options(CLI::App& app, Common& options) {
+  app.add_option("--json", options.json, "Also write the result as JSON to FILE; - is standard output")->type_name("FILE");
+  app.add_option("--device", options.device, "Where to compute")->type_name("cpu")->capture_default_str();
+  app.add_option("--seed", options.seed,
+                 "Seed of initial weights, batches and dropout; the same seed repeats a run bit for bit")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "CPU threads; 0 means TABGRAD_THREADS, or all cores")
+      ->type_name("N")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+}
+
+SessionOptions session_options(const Common& options) {
+  SessionOptions session;
+  session.device = options.device;
+  session.threads = options.threads;
+  device_caps(session);  // refuses an unknown device
+  return session;
+}
+
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app("tabgrad trains neural networks on this machine, and in browser tabs.", "tabgrad");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Command command;
+  add_devices(app, command);
+  add_plan(app, command);
+  CLI::App* train = app.add_subcommand("train", "Train a model");
+  train->require_subcommand(1);
+  add_train_forecast(*train, command);
+  add_forecast(app, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const CLI::App* at = &app;  // the subcommand that was meant, whose --help can help
+    std::string words = "tabgrad";
+    while (!at->get_subcommands().empty()) {
+      at = at->get_subcommands().front();
+      words += " " + at->get_name();
+    }
+    std::fprintf(stderr, "tabgrad: %s\nTry '%s --help'.\n", e.what(), words.c_str());
+    return kBadUse;
+  }
+  try {
+    return command();
+  } catch (const Error& e) {
+    std::fprintf(stderr, "tabgrad: %s\n", e.what());
+    return kBadUse;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "tabgrad: out of memory; a smaller model, batch or window needs less\n");
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tabgrad: this should not have happened: %s\n", e.what());
+  }
+  return kFailed;
+}
+
+}  // namespace
+}  // namespace tabgrad::cli
+
+int main(int argc, char** argv) { return tabgrad::cli::run(argc, argv); }
