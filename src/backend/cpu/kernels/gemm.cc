@@ -52,7 +52,8 @@ void choose_parts(const Gemm& g, int threads, Plan& p) {
   int64_t target = threads == 1 ? 1 : ceil_div(threads * kTasksPerThread, g.batch);
   target = std::min(target, static_cast<int64_t>(flops / kTaskFlops));
   // A is read (and perhaps packed) once for each part of the columns, B once for each part of the rows.
-  const double a_cost = static_cast<double>(g.m) * (p.pack_a ? 2.0 : 1.0), b_cost = static_cast<double>(g.n) * (p.pack_b ? 2.0 : 1.0);
+  const double a_cost = static_cast<double>(g.m) * (p.pack_a ? 2.0 : 1.0),
+               b_cost = static_cast<double>(g.n) * (p.pack_b ? 2.0 : 1.0);
   double best = 0.0;
   for (int64_t rows = 1; rows <= std::min(target, p.tiles); ++rows) {
     const int64_t columns = std::min(p.panels, ceil_div(target, rows));
@@ -75,9 +76,9 @@ Plan make_plan(const Gemm& g, int threads) {
   p.by_row = g.a_k == 1 && g.a_m != 1;
   // B is read in place where packing (read and write all of it) would cost as much as the product: one tile of rows.
   p.pack_b = g.b_n != 1 || g.n % kTileLanes != 0 || p.tiles > 1;
-  // A by rows is read in place, unless its rows share cache sets (a multiple of 2 KB apart); by columns it is packed, unless
-  // few panels would use it.
-  p.pack_a = p.panels >= 3 && (p.by_row ? g.a_m % 512 == 0 : p.block_k > 32);
+  // A by rows is read in place where few panels use it, unless its rows share cache sets (a multiple of 2 KB apart); by
+  // columns it is packed, unless hardly any panels use it.
+  p.pack_a = p.by_row ? p.panels >= 8 || (p.panels >= 3 && g.a_m % 512 == 0) : p.panels >= 3 && p.block_k > 32;
   choose_parts(g, threads, p);
   const int64_t block_tiles = std::min(kBlockTiles, ceil_div(p.tiles, p.row_parts));
   const int64_t block_panels = std::min(kBlockColumns / kPanel, ceil_div(p.panels, p.column_parts));
@@ -91,9 +92,7 @@ int64_t row_of_tile(const Gemm& g, const Plan& p, int64_t tile) { return tile * 
 struct Range {
   int64_t begin = 0, end = 0;
 };
-Range part_of(int64_t count, int64_t parts, int64_t index) {
-  return {index * count / parts, (index + 1) * count / parts};
-}
+Range part_of(int64_t count, int64_t parts, int64_t index) { return {index * count / parts, (index + 1) * count / parts}; }
 
 // Tiles of A, K from k.begin to k.end, tile after tile of (k, kPackRows).
 void pack_a_block(const Gemm& g, const Plan& p, const float* a, Range tiles, Range k, float* out) {

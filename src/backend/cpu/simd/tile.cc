@@ -39,6 +39,8 @@ HWY_INLINE void step(V (&acc)[kMr][kNv], const float* const* HWY_RESTRICT a, std
   }
 }
 
+constexpr std::int64_t kAhead = 8;  // k steps of 14 cycles
+
 template <int kMr, int kNv, bool kByRow>
 void tile(const Tile& t, int last_lanes) {
   const F f;
@@ -71,6 +73,10 @@ void tile(const Tile& t, int last_lanes) {
     }
   } else {
     for (; k > 0; --k) {
+      // Panels stream from the second-level cache: some 100 cycles ahead hides its latency.
+      __builtin_prefetch(a[0] + kAhead * a_stride);
+      HWY_UNROLL(4)
+      for (int j = 0; j < kNv; ++j) __builtin_prefetch(b + kAhead * b_stride + j * kTileLanes);
       step<kMr, kNv, false>(acc, a, a_stride, b);
       b += b_stride;
       a[0] += a_stride;
