@@ -24,6 +24,8 @@ Dims normal_axes(Tensor x, const Dims& axes) {
   Dims result;
   for (std::int64_t a : axes) result.push_back(static_cast<std::int64_t>(normal_axis(x, a)));
   std::sort(result.begin(), result.end());
+  if (std::adjacent_find(result.begin(), result.end()) != result.end())
+    fail("[axis] ", to_string(axes), " names an axis of shape ", to_string(x.dims()), " twice");
   return result;
 }
 
@@ -112,15 +114,20 @@ Tensor abs(Tensor x) { return scalar_op(ScalarOp::kAbs, {x}); }
 Tensor cast_f32(Tensor ids) { return append(*ids.graph, make(Op::kCast, {ids.value})); }
 
 Tensor reshape(Tensor x, Dims dims) {
+  const Dims asked = dims;
   std::int64_t known = 1;
   std::size_t open = dims.size();
+  bool ok = true;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == -1) {
+      ok = ok && open == dims.size();
       open = i;
     } else {
+      ok = ok && dims[i] > 0;
       known *= dims[i];
     }
   }
+  if (!ok) fail("[reshape] ", to_string(x.dims()), " cannot become ", to_string(asked), ": sizes are above 0, or one is -1");
   if (open < dims.size()) dims[open] = num_elements(x.dims()) / known;
   if (dims == x.dims()) return x;
   Node node = make(Op::kReshape, {x.value});
@@ -129,7 +136,7 @@ Tensor reshape(Tensor x, Dims dims) {
 }
 
 Tensor permute(Tensor x, Dims axes) {
-  bool identity = true;
+  bool identity = axes.size() == x.dims().size();
   for (std::size_t i = 0; i < axes.size(); ++i) identity = identity && axes[i] == static_cast<std::int64_t>(i);
   if (identity) return x;
   Node node = make(Op::kPermute, {x.value});
@@ -150,6 +157,7 @@ Tensor expand(Tensor x, Dims dims) {
 
 Tensor slice(Tensor x, int axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   const std::size_t a = normal_axis(x, axis);
+  if (step == 0) fail("[slice] ", to_string(x.dims()), ": the step is 0");
   Node node = make(Op::kSlice, {x.value});
   node.starts.assign(x.dims().size(), 0);
   node.steps.assign(x.dims().size(), 1);
@@ -157,7 +165,7 @@ Tensor slice(Tensor x, int axis, std::int64_t start, std::int64_t end, std::int6
   node.starts[a] = start;
   node.steps[a] = step;
   dims[a] = (end - start + step - (step > 0 ? 1 : -1)) / step;
-  if (dims == x.dims() && step == 1) return x;
+  if (dims == x.dims() && start == 0 && step == 1) return x;
   node.outputs = {{std::move(dims), DType::kF32}};
   return append(*x.graph, std::move(node));
 }

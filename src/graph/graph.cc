@@ -11,8 +11,6 @@ Value Graph::add(Node node) {
 }
 
 Value Graph::input(std::string name, Dims dims, Role role, DType dtype) {
-  for (std::int64_t d : dims)
-    if (d <= 0) fail("[input] '", name, "': shape ", to_string(dims), " has a size below 1");
   Node node;
   node.op = Op::kInput;
   node.name = std::move(name);

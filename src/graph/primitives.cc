@@ -56,7 +56,14 @@ void infer_types(const Graph& graph, Node& node) {
     case Op::kInput:
     case Op::kConst:
     case Op::kIota:
-    case Op::kRandom: return;  // outputs given by the builder
+    case Op::kRandom: {  // outputs given by the builder
+      const Dims& dims = node.outputs[0].dims;
+      for (std::int64_t d : dims)
+        if (d < 1) reject(graph, node, "shape", to_string(dims) + " has a size below 1");
+      if (node.op == Op::kIota && (node.axes[0] < 0 || node.axes[0] >= static_cast<std::int64_t>(dims.size())))
+        reject(graph, node, "iota", str(to_string(dims), " has no axis ", node.axes[0]));
+      return;
+    }
     case Op::kUniform: node.outputs = {{{}, DType::kF32}}; return;
     case Op::kScalar:
       TG_CHECK(static_cast<int>(node.inputs.size()) == scalar_info(node.scalar).arity);
@@ -71,9 +78,18 @@ void infer_types(const Graph& graph, Node& node) {
       node.outputs[0].dtype = in(0).dtype;
       return;
     case Op::kPermute: {
+      const std::size_t rank = in(0).dims.size();
       Dims dims;
-      TG_CHECK(node.axes.size() == in(0).dims.size());
-      for (std::int64_t axis : node.axes) dims.push_back(in(0).dims.at(static_cast<std::size_t>(axis)));
+      std::vector<bool> taken(rank, false);
+      bool ok = node.axes.size() == rank;
+      for (std::size_t i = 0; ok && i < rank; ++i) {
+        const auto axis = static_cast<std::size_t>(node.axes[i]);
+        ok = axis < rank && !taken[axis];
+        if (!ok) break;
+        taken[axis] = true;
+        dims.push_back(in(0).dims[axis]);
+      }
+      if (!ok) reject(graph, node, "permute", str("axes ", to_string(node.axes), " are not each of its axes once"));
       node.outputs = {{dims, in(0).dtype}};
       return;
     }

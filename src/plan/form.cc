@@ -281,6 +281,7 @@ class Former {
   bool dense_arg(Value v, Value& base) {
     base = base_of(graph_, v);
     if (loaded(base.node)) return true;
+    if (graph_.type(v).dtype == DType::kI32) fail("[ids] must be an input as it is, or reshaped: not a slice or a permutation");
     blocked_ = base.node;
     return false;
   }
@@ -403,7 +404,12 @@ class Former {
     }
     for (const Graph::Update& u : graph_.updates) {
       const Value base = base_of(graph_, u.value);
-      if (!in_place(base)) plan_.copies.push_back({base, u.target, ""});
+      if (in_place(base)) continue;
+      for (const Graph::Update& other : graph_.updates)
+        if (other.target == base && !(other.target == u.target))
+          fail("[update] '", graph_.node(u.target).name, "' takes the value of '", graph_.node(base).name,
+               "', which changes in the same step: swap by computing, not by name");
+      plan_.copies.push_back({base, u.target, ""});
     }
   }
 

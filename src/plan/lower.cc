@@ -122,7 +122,7 @@ int BodyBuilder::value(Value v, const Access& access, bool root) {
              graph_.node(source).inputs.size() == 1)
         source = graph_.node(source).inputs[0];
       if (holds_data(graph_, stored_, base_of(graph_, source))) return value(node.inputs[0], inner);
-      blocked = node.inputs[0].node;
+      blocked = base_of(graph_, node.inputs[0]).node;
       return 0;
     }
     case Op::kInput:

@@ -1,6 +1,6 @@
 // Checks of a Program: after it, a runner may trust every index, size and access.
 #include <algorithm>
-#include <limits>
+#include <set>
 
 #include "program/program.h"
 
@@ -9,20 +9,32 @@ namespace {
 
 // Larger than any real tensor, small enough that products of two stay in 64 bits.
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+// In place of a buffer's size: an index is a number, no place.
+constexpr std::int64_t kAnything = -1;
 
 class Validator {
  public:
   Validator(const Program& program, std::string source) : program_(program), source_(std::move(source)) {}
 
   void run() {
-    for (const Buffer& b : program_.buffers) buffer(b);
+    std::set<std::string> names, entries;
+    for (const Buffer& b : program_.buffers) {
+      buffer(b);
+      check(b.role == BufferRole::kActivation || names.insert(b.name).second, "buffer names");
+    }
     for (const Entry& e : program_.entries) {
+      check(entries.insert(e.name).second, "entry names");
       check(e.arena_elements >= 0 && e.arena_elements <= kLargest, "arena size");
       for (const Launch& l : e.launches) launch(e, l);
     }
   }
 
  private:
+  struct Arg {  // an absent one has no elements
+    std::int64_t elements = 0;
+    DType dtype = DType::kF32;
+  };
+
   void check(bool ok, const char* what) const {
     if (!ok) fail(source_, ": damaged Program: ", what, " out of bounds", where_.empty() ? "" : " in " + where_);
   }
@@ -63,96 +75,114 @@ class Validator {
       last += std::max(x, y);
       check(first >= -kLargest * 4 && last <= kLargest * 4, "access");
     }
-    check(first >= 0 && last < elements, "access");
+    check(elements == kAnything || (first >= 0 && last < elements), "access");
   }
 
-  void body(const Body& b, const std::vector<std::int64_t>& sizes, const Dims& store_space) const {
+  void body(const Body& b, const std::vector<Arg>& args, const Dims& store_space) const {
     product(b.space);
-    for (const Load& l : b.loads) access(l.at, b.space, arg(l.arg, sizes));
+    for (const Load& l : b.loads) access(l.at, b.space, arg(l.arg, args, l.ids ? DType::kI32 : DType::kF32));
     for (std::size_t i = 0; i < b.code.size(); ++i) {
       const Instr& in = b.code[i];
-      const int before = static_cast<int>(i);
-      auto operand = [&](int x) { check(x >= 0 && x < before, "operand"); };
+      const int before = static_cast<int>(i), arity = in.kind == InstrKind::kScalar ? scalar_info(in.scalar).arity : 0;
+      auto operand = [&](int x, int number) { check(number < arity ? x >= 0 && x < before : x == -1, "operand"); };
+      operand(in.a, 0);
+      operand(in.b, 1);
+      operand(in.c, 2);
       switch (in.kind) {
         case InstrKind::kLoad: check(in.index >= 0 && in.index < static_cast<int>(b.loads.size()), "load"); break;
-        case InstrKind::kConst: break;
+        case InstrKind::kConst:
+        case InstrKind::kScalar: break;
         case InstrKind::kUniform:
           check(in.index >= 0 && in.index < static_cast<int>(program_.uniforms.size()), "uniform");
           break;
         case InstrKind::kIndex:
-        case InstrKind::kRandom: check(in.affine.coef.size() == b.space.size(), "index"); break;
-        case InstrKind::kScalar:
-          operand(in.a);
-          if (scalar_info(in.scalar).arity > 1) operand(in.b);
-          if (scalar_info(in.scalar).arity > 2) operand(in.c);
+        case InstrKind::kRandom:
+          check(in.affine.coef.size() == b.space.size(), "index");
+          access({in.affine.coef, in.affine.offset, {}}, b.space, kAnything);
           break;
       }
     }
     for (const Store& s : b.stores) {
-      check(s.value >= 0 && s.value < static_cast<int>(b.code.size()), "store");
-      access(s.at, store_space, arg(s.arg, sizes));
+      check(s.value >= 0 && s.value < static_cast<int>(b.code.size()) && s.at.ranges.empty(), "store");
+      access(s.at, store_space, arg(s.arg, args, DType::kF32));
     }
   }
 
-  std::int64_t arg(int index, const std::vector<std::int64_t>& sizes) const {
-    check(index >= 0 && index < static_cast<int>(sizes.size()) && sizes[static_cast<std::size_t>(index)] > 0, "argument");
-    return sizes[static_cast<std::size_t>(index)];
+  std::int64_t arg(int index, const std::vector<Arg>& args, DType dtype) const {
+    check(index >= 0 && index < static_cast<int>(args.size()), "argument");
+    const Arg& a = args[static_cast<std::size_t>(index)];
+    check(a.elements > 0 && a.dtype == dtype, "argument");
+    return a.elements;
   }
 
-  void contract(const Kernel& k, const std::vector<std::int64_t>& sizes) const {
+  void contract(const Kernel& k, const std::vector<Arg>& args) const {
     const Contract& c = k.contract;
-    check(product({c.batch, c.m, c.n}) <= arg(2, sizes), "product");
-    check(c.k >= 1, "depth");
-    access({{c.a_batch, c.a_m, c.a_k}, c.a_offset, {}}, {c.batch, c.m, c.k}, arg(0, sizes));
-    access({{c.b_batch, c.b_k, c.b_n}, c.b_offset, {}}, {c.batch, c.k, c.n}, arg(1, sizes));
+    check(product({c.batch, c.m, c.n}) <= arg(2, args, DType::kF32), "product");
+    check(c.k >= 1 && c.k <= kLargest, "depth");
+    access({{c.a_batch, c.a_m, c.a_k}, c.a_offset, {}}, {c.batch, c.m, c.k}, arg(0, args, DType::kF32));
+    access({{c.b_batch, c.b_k, c.b_n}, c.b_offset, {}}, {c.batch, c.k, c.n}, arg(1, args, DType::kF32));
     auto unit = [](std::int64_t rows, std::int64_t row, std::int64_t cols, std::int64_t col) {
       return row == 1 || col == 1 || rows == 1 || cols == 1;
     };
     check(unit(c.m, c.a_m, c.k, c.a_k) && unit(c.k, c.b_k, c.n, c.b_n), "operand strides");
     if (k.body.code.empty()) return;
     check(!k.body.space.empty() && k.body.space.back() == c.n && product(k.body.space) == c.batch * c.m * c.n, "epilogue");
-    body(k.body, sizes, k.body.space);
+    body(k.body, args, k.body.space);
   }
 
   void launch(const Entry& entry, const Launch& l) {
     where_ = str("entry '", entry.name, "', launch '", l.label, "'");
     check(l.kernel >= 0 && l.kernel < static_cast<int>(program_.kernels.size()), "kernel");
     const Kernel& k = program_.kernels[static_cast<std::size_t>(l.kernel)];
-    std::vector<std::int64_t> sizes;
+    std::vector<Arg> args;
     for (int a : l.args) {
       check(a >= -1 && a < static_cast<int>(program_.buffers.size()), "buffer");
-      if (a < 0) {
-        sizes.push_back(0);
-        continue;
-      }
+      args.emplace_back();
+      if (a < 0) continue;
       const Buffer& b = program_.buffers[static_cast<std::size_t>(a)];
-      sizes.push_back(num_elements(b.dims));
-      if (b.role == BufferRole::kActivation) check(b.arena_offset + sizes.back() <= entry.arena_elements, "activation");
+      args.back() = {num_elements(b.dims), b.dtype};
+      if (b.role == BufferRole::kActivation) check(b.arena_offset + args.back().elements <= entry.arena_elements, "activation");
     }
     switch (k.kind) {
-      case KernelKind::kMap: body(k.body, sizes, k.body.space); break;
+      case KernelKind::kMap: body(k.body, args, k.body.space); break;
       case KernelKind::kReduce: {
         const std::size_t rank = k.body.space.size(), tail = k.keep_last ? 1 : 0;
-        check(k.reduced >= 0 && static_cast<std::size_t>(k.reduced) + tail <= rank && k.body.stores.size() == 1, "reduction");
+        check(k.reduced >= 1 && static_cast<std::size_t>(k.reduced) + tail <= rank && k.body.stores.size() == 1, "reduction");
         Dims kept(k.body.space.begin(), k.body.space.end() - k.reduced - static_cast<std::ptrdiff_t>(tail));
         if (tail) kept.push_back(k.body.space.back());
-        body(k.body, sizes, kept);
+        body(k.body, args, kept);
         break;
       }
-      case KernelKind::kContract: contract(k, sizes); break;
+      case KernelKind::kContract: contract(k, args); break;
       case KernelKind::kGather:
       case KernelKind::kSegmentSum:
-      case KernelKind::kComposite: whole_args(k, sizes); break;
+      case KernelKind::kComposite: whole_args(k, args); break;
     }
     where_.clear();
   }
 
   // Kernels that take dense arguments: the shapes must be the buffers', and fit each other as the graph's rules have it.
-  void whole_args(const Kernel& k, const std::vector<std::int64_t>& sizes) const {
-    check(k.arg_dims.size() == sizes.size() && !sizes.empty(), "argument count");
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      if (sizes[i] > 0) check(product(k.arg_dims[i]) == sizes[i], "argument size");
+  void whole_args(const Kernel& k, const std::vector<Arg>& args) const {
+    check(k.arg_dims.size() == args.size() && !args.empty(), "argument count");
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const std::int64_t n = product(k.arg_dims[i]);
+      if (args[i].elements == 0 && may_be_absent(k, i)) continue;
+      check(args[i].elements == n, "argument size");
+      check((args[i].dtype == DType::kI32) == holds_ids(k, i), "argument type");
+    }
     check(composite_shapes_fit(k), "argument shapes");
+  }
+
+  // Initial states that are zero, and their gradients when nobody asks.
+  static bool may_be_absent(const Kernel& k, std::size_t i) {
+    if (k.kind != KernelKind::kComposite) return false;
+    if (k.composite == Composite::kLstm) return i == 2 || i == 3 || (k.grad && (i == 10 || i == 11));
+    return k.composite == Composite::kGru && (i == 3 || (k.grad && i == 11));
+  }
+  static bool holds_ids(const Kernel& k, std::size_t i) {
+    if (k.kind == KernelKind::kGather) return i == 1;
+    if (k.kind == KernelKind::kSegmentSum) return i == 0;
+    return k.composite == Composite::kCrossEntropy && i == 1;
   }
 
   bool composite_shapes_fit(const Kernel& k) const;
@@ -211,11 +241,11 @@ bool Validator::composite_shapes_fit(const Kernel& k) const {
       return d[0][2] == gates * n && d[1][1] == gates * n && d[2] == extra && d[3] == state && d[4] == seq && d[5] == d[0] &&
              d[6] == seq && (!k.grad || (d[7] == seq && d[8] == d[0] && d[9] == d[1] && d[10] == extra && d[11] == state));
     }
-    case Composite::kSumSquares: return d.size() >= 2 && d.back().empty();
+    case Composite::kSumSquares: return !k.grad && d.size() >= 2 && d.back().empty();
     case Composite::kSgd:
     case Composite::kAdam: {
       const std::size_t each = k.composite == Composite::kSgd ? 3 : 4;
-      if ((d.size() - 1) % each != 0 || (d.size() - 1) / each != k.weight_decay.size() || !d[0].empty()) return false;
+      if (k.grad || (d.size() - 1) % each != 0 || (d.size() - 1) / each != k.weight_decay.size() || !d[0].empty()) return false;
       for (std::size_t i = 1; i < d.size(); ++i)
         if (d[i] != d[1 + (i - 1) / each * each]) return false;
       return true;

@@ -11,7 +11,7 @@ Tensor dropout(Tensor x, double rate, std::uint32_t stream) {
   if (rate == 0.0) return x;
   if (rate < 0.0 || rate >= 1.0) fail("[dropout] the rate must be in [0,1), got ", rate);
   // Kept where the uniform, a multiple of 2^-24, is at least the rate: an exact comparison, the same on every target.
-  const Tensor drop = less(random_uniform(*x.graph, x.dims(), stream), constant(*x.graph, rate));
+  const Tensor drop = less(random_uniform(*x.graph, x.dims(), stream), constant(*x.graph, static_cast<float>(rate)));
   return select(drop, constant(*x.graph, 0.0), x * (1.0 / (1.0 - rate)));
 }
 

@@ -54,6 +54,7 @@ std::vector<Tensor> decompose_sgd(const Node& node, const std::vector<Tensor>& i
   const CompositeAttrs& a = node.attrs;
   const Tensor p = in[0], lr = in[3];
   const Tensor g = in[1] * in[2] + p * static_cast<double>(a.weight_decay);
+  if (a.momentum == 0) return {p - lr * g, in[4]};  // the state is not used, nor touched
   const Tensor v = in[4] * static_cast<double>(a.momentum) + g;
   const Tensor direction = a.nesterov ? g + v * static_cast<double>(a.momentum) : v;
   return {p - lr * direction, v};
