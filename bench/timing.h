@@ -1,0 +1,158 @@
+// Shared by the kernel benchmarks: alternating timings, the table and the JSON rows, OpenBLAS opened at run time.
+// A ratio comes from one process in which both sides take turns, so that a busy machine slows both alike.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "tensor/philox.h"
+
+namespace tabgrad::bench {
+
+inline double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Timing {
+  double median = 0, p10 = 0, p90 = 0;  // milliseconds a call
+};
+
+inline Timing summary(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double q) { return 1e3 * times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1))]; };
+  return {at(0.5), at(0.1), at(0.9)};
+}
+
+// Times the sides in turn: each turn repeats a side for about 2 ms, at least `turns` turns and 0.3 s in all.
+inline std::vector<Timing> alternate(const std::vector<std::function<void()>>& sides, int turns = 15) {
+  std::vector<std::vector<double>> times(sides.size());
+  std::vector<int> repeats;
+  for (const auto& side : sides) {
+    side();  // first call: page faults, caches
+    const double start = seconds();
+    side();
+    repeats.push_back(std::max(1, static_cast<int>(2e-3 / std::max(1e-7, seconds() - start))));
+  }
+  const double start = seconds();
+  for (int turn = 0; turn < turns || seconds() - start < 0.3; ++turn) {
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      const double begin = seconds();
+      for (int r = 0; r < repeats[i]; ++r) sides[i]();
+      times[i].push_back((seconds() - begin) / repeats[i]);
+    }
+  }
+  std::vector<Timing> out;
+  for (auto& t : times) out.push_back(summary(std::move(t)));
+  return out;
+}
+
+struct FreeAligned {
+  void operator()(float* p) const { ::operator delete(p, std::align_val_t{64}); }
+};
+using Buffer = std::unique_ptr<float[], FreeAligned>;
+
+inline Buffer buffer(std::int64_t n, std::uint64_t seed = 0, float scale = 1.0f) {
+  const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, n)) * sizeof(float);
+  Buffer b(static_cast<float*>(::operator new(bytes, std::align_val_t{64})));
+  for (std::int64_t i = 0; i < n; ++i)
+    b[static_cast<std::size_t>(i)] = scale * (uniform01(seed, 0, static_cast<std::uint64_t>(i)) - 0.5f);
+  return b;
+}
+
+// cblas_sgemm of the OpenBLAS that the machine has, or null: no link-time dependence on a peer.
+class OpenBlas {
+ public:
+  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
+  explicit OpenBlas(int threads) {
+    void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    sgemm_ = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
+    if (auto* set = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads")); set != nullptr) set(threads);
+  }
+  Sgemm sgemm() const { return sgemm_; }
+
+ private:
+  Sgemm sgemm_ = nullptr;
+};
+
+struct Row {
+  std::string bench, name;
+  std::int64_t m = 0, n = 0, k = 0;
+  int threads = 1;
+  Timing time;
+  double gflops = 0, gbytes = 0;   // a second; 0 where the other one is the measure
+  double peer_gflops = 0, ratio = 0;  // ours / peer's
+};
+
+// Prints each row as it comes; writes all as JSON at the end if asked.
+class Report {
+ public:
+  explicit Report(std::string json) : json_(std::move(json)) {
+    std::printf("%-34s %3s %10s %10s %10s %9s %8s %8s %6s\n", "kernel", "thr", "ms median", "p10", "p90", "GFLOP/s", "GB/s",
+                "peer", "ratio");
+  }
+  void add(const Row& r) {
+    std::printf("%-34s %3d %10.4f %10.4f %10.4f %9.1f %8.1f %8.1f %6.2f\n", r.name.c_str(), r.threads, r.time.median,
+                r.time.p10, r.time.p90, r.gflops, r.gbytes, r.peer_gflops, r.ratio);
+    std::fflush(stdout);
+    rows_.push_back(r);
+  }
+  int finish() const {
+    if (json_.empty()) return 0;
+    std::FILE* f = std::fopen(json_.c_str(), "w");
+    if (f == nullptr) {
+      std::fprintf(stderr, "cannot write %s\n", json_.c_str());
+      return 1;
+    }
+    std::fprintf(f, "[\n");
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Row& r = rows_[i];
+      std::fprintf(f,
+                   "{\"bench\":\"%s\",\"name\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"threads\":%d,\"ms_median\":%.6g,"
+                   "\"p10\":%.6g,\"p90\":%.6g,\"gflops\":%.6g,\"gbytes_per_s\":%.6g,\"peer_gflops\":%.6g,\"ratio\":%.6g}%s\n",
+                   r.bench.c_str(), r.name.c_str(), static_cast<long long>(r.m), static_cast<long long>(r.n),
+                   static_cast<long long>(r.k), r.threads, r.time.median, r.time.p10, r.time.p90, r.gflops, r.gbytes,
+                   r.peer_gflops, r.ratio, i + 1 < rows_.size() ? "," : "");
+    }
+    std::fprintf(f, "]\n");
+    return std::fclose(f) == 0 ? 0 : 1;
+  }
+
+ private:
+  std::string json_;
+  std::vector<Row> rows_;
+};
+
+struct Options {
+  std::vector<int> threads;
+  std::string json, only;
+};
+
+// --threads N (several times), --only TEXT, --json FILE. Returns false, after a message, on anything else.
+inline bool parse(int argc, char** argv, Options& o) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (i + 1 < argc && arg == "--threads") {
+      o.threads.push_back(std::max(1, std::atoi(argv[++i])));
+    } else if (i + 1 < argc && arg == "--json") {
+      o.json = argv[++i];
+    } else if (i + 1 < argc && arg == "--only") {
+      o.only = argv[++i];
+    } else {
+      std::fprintf(stderr, "usage: %s [--threads N]... [--only TEXT] [--json FILE]\n", argv[0]);
+      return false;
+    }
+  }
+  if (o.threads.empty()) o.threads = {1, 2};
+  return true;
+}
+
+}  // namespace tabgrad::bench
