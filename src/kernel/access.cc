@@ -156,9 +156,10 @@ std::optional<FlatAccess> flatten(const Access& access, const Dims& tensor_dims)
     }
     const std::int64_t coef = mask.affine.coef[static_cast<std::size_t>(dim)];
     auto ceil_div = [coef](std::int64_t a) { return a <= 0 ? -(-a / coef) : (a + coef - 1) / coef; };
-    const std::int64_t low = std::max<std::int64_t>(0, ceil_div(mask.low - mask.affine.offset));
-    const std::int64_t high = std::min(access.space[static_cast<std::size_t>(dim)], ceil_div(mask.high - mask.affine.offset));
-    flat.ranges.push_back({dim, low, std::max(low, high)});
+    const std::int64_t extent = access.space[static_cast<std::size_t>(dim)];
+    const std::int64_t low = std::clamp<std::int64_t>(ceil_div(mask.low - mask.affine.offset), 0, extent);
+    const std::int64_t high = std::clamp<std::int64_t>(ceil_div(mask.high - mask.affine.offset), low, extent);
+    flat.ranges.push_back({dim, low, high});
   }
   return flat;
 }
