@@ -16,11 +16,11 @@ void add_common_options(CLI::App& app, Common& options) {
       ->capture_default_str();
   app.add_option("--threads", options.threads, "CPU threads; 0 means TABGRAD_THREADS, or all cores")
       ->type_name("N")
-      ->check(CLI::Range(0, 256))
       ->capture_default_str();
 }
 
 SessionOptions session_options(const Common& options) {
+  if (options.threads < 0 || options.threads > 256) fail("--threads must be from 0 to 256, got ", options.threads);
   SessionOptions session;
   session.device = options.device;
   session.threads = options.threads;
@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   CLI::App app("tabgrad trains neural networks on this machine, and in browser tabs.", "tabgrad");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  app.footer("For example: tabgrad train forecast --csv sales.csv --target amount --model lstm --out model");
   Command command;
   add_devices(app, command);
   add_plan(app, command);
@@ -52,7 +53,16 @@ int run(int argc, char** argv) {
       at = at->get_subcommands().front();
       words += " " + at->get_name();
     }
-    std::fprintf(stderr, "tabgrad: %s\nTry '%s --help'.\n", e.what(), words.c_str());
+    std::string problem = e.what();
+    const std::vector<std::string> left = at->remaining();
+    if (!left.empty() && !left[0].starts_with("-")) {  // CLI11 would say "A subcommand is required"
+      problem = "'" + left[0] + "' is not known";
+      std::string known;
+      for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; }))
+        known += (known.empty() ? "" : ", ") + sub->get_name();
+      if (!known.empty()) problem += "; there are: " + known;
+    }
+    std::fprintf(stderr, "tabgrad: %s\nTry '%s --help'.\n", problem.c_str(), words.c_str());
     return kBadUse;
   }
   try {

@@ -105,7 +105,7 @@ std::int64_t gpt_parameter_count(const GptConfig& c) {
 double gpt_step_flops(const GptConfig& c) {
   const auto layers = static_cast<double>(c.layers), d = static_cast<double>(c.width), t = static_cast<double>(c.context);
   const double tokens = static_cast<double>(c.batch) * t;
-  return 6.0 * tokens * (12.0 * layers * d * d + static_cast<double>(c.vocabulary) * d) + 12.0 * layers * tokens * t * d;
+  return 6.0 * tokens * (12.0 * layers * d * d + static_cast<double>(c.vocabulary) * d) + 6.0 * layers * tokens * (t + 1.0) * d;
 }
 
 }  // namespace tabgrad

@@ -42,8 +42,8 @@ BuiltModel build_gpt_gradients(const GptConfig& config);
 // 12·L·d² + 13·L·d + (V+T)·d + 2·d, from the shapes above.
 std::int64_t gpt_parameter_count(const GptConfig& config);
 
-// FLOPs of a train step by the usual formula: 6·tokens·(12·L·d² + V·d), and attention's two products forward, four backward
-// over all T² pairs: 12·L·B·T²·d. (A kernel that skips the masked half does half of these.)
+// FLOPs of a train step by the usual formula: 6·tokens·(12·L·d² + V·d) for the matrices, and for attention 6·L·B·T·(T+1)·d: two
+// products forward and four backward over the T·(T+1)/2 pairs that the causal mask leaves.
 double gpt_step_flops(const GptConfig& config);
 
 }  // namespace tabgrad
