@@ -66,6 +66,8 @@ void tile(const Tile& t, int last_lanes) {
   if constexpr (kByRow) {
     HWY_UNROLL(1)
     for (; k > 0; --k) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < kNv; ++j) __builtin_prefetch(b + kAhead * b_stride + j * kTileLanes);
       step<kMr, kNv, true>(acc, a, a_stride, b);
       b += b_stride;
       HWY_UNROLL(8)
