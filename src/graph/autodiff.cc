@@ -5,6 +5,8 @@
 namespace tabgrad {
 namespace {
 
+constexpr const char* kBackward = " backward";  // gradients carry the name of their layer, for people
+
 // Marks the nodes on some path from `wrt` to later nodes: only these need gradients.
 std::vector<bool> reachable(const Graph& graph, const std::vector<Tensor>& wrt, int last) {
   std::vector<bool> needed(static_cast<std::size_t>(last) + 1, false);
@@ -30,10 +32,13 @@ std::vector<Tensor> gradients(Tensor output, const std::vector<Tensor>& wrt, Ten
   };
   if (!seed.graph && !output.dims().empty())
     fail("[gradients] the output has shape ", to_string(output.dims()), ": reduce it to a scalar or give its gradient");
+  const std::string scope = graph.scope;
   slot(output.value) = seed.graph ? seed : constant(graph, 1.0);
   for (int i = last; i >= 0; --i) {
     auto& douts = grads[static_cast<std::size_t>(i)];
     if (!needed[static_cast<std::size_t>(i)] || douts.empty()) continue;
+    const std::string& layer = graph.nodes[static_cast<std::size_t>(i)].name;
+    graph.scope = layer.empty() || layer.ends_with(kBackward) ? layer : layer + kBackward;
     const std::vector<Tensor> dins = node_gradients(graph, i, douts);
     const std::vector<Value> inputs = graph.nodes[static_cast<std::size_t>(i)].inputs;
     for (std::size_t j = 0; j < dins.size(); ++j) {
@@ -42,6 +47,7 @@ std::vector<Tensor> gradients(Tensor output, const std::vector<Tensor>& wrt, Ten
       sum = sum.graph ? sum + dins[j] : dins[j];
     }
   }
+  graph.scope = scope;
   std::vector<Tensor> result;
   for (const Tensor& t : wrt) {
     Tensor g = t.value.node <= last ? slot(t.value) : Tensor{};

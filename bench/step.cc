@@ -1,0 +1,207 @@
+// bench step: how long a whole train step takes on the CPU, for the GPT presets and for two LSTMs.
+//
+// A step is: the next batch is written, forward, loss, backward, clipping by global norm, AdamW, and the loss read back
+// (BENCHMARKS §2, §4). Compiling and the first steps are not timed. The rows take turns, one step each, so that a machine that
+// slows down or is shared does so for all of them. TABGRAD_DEBUG=2 prints each launch's time and rate in the end.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/engine.h"
+#include "models/gpt.h"
+#include "nn/module.h"
+#include "nn/train_step.h"
+#include "tensor/philox.h"
+
+namespace tabgrad {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kSeed = 1;
+constexpr int kBatches = 8;  // made beforehand, used in turn
+
+struct LstmShape {
+  const char* name;
+  std::int64_t units, steps, features, batch;
+};
+constexpr LstmShape kLstms[] = {{"lstm 32/24/1/32", 32, 24, 1, 32}, {"lstm 128/48/8/64", 128, 48, 8, 64}};
+
+// x (B,T,F) → LSTM → last hidden state (B,U) → linear (B,1), mean squared error against y.
+BuiltModel build_lstm(const LstmShape& s, const OptimizerConfig& optimizer) {
+  Graph g;
+  Builder b(g, true);
+  const Tensor x = permute(input(g, "x", {s.batch, s.steps, s.features}), {1, 0, 2});
+  const Tensor wx = b.param("wx", {s.features, 4 * s.units}, Init::glorot_uniform(), true);
+  const Tensor wh = b.param("wh", {s.units, 4 * s.units}, Init::orthogonal(1.0, 4), true);
+  const Tensor bias = b.param("b", {4 * s.units}, Init::segment(1.0, s.units, 2 * s.units), false);
+  const Tensor h = lstm_sequence(linear(x, wx, bias), wh);
+  const Tensor last = reshape(slice(h, 0, s.steps - 1, s.steps), {s.batch, s.units});
+  const Tensor y = b.linear("head", last, 1, Init::glorot_uniform());
+  const Tensor loss = mean(mse_loss(y, input(g, "y", {s.batch, 1})), {0, 1});
+  g.outputs.push_back({"loss", loss.value});
+  BuiltModel model;
+  model.parameters = b.parameters();
+  add_training(g, loss, model.parameters, optimizer, 1.0);
+  model.entries.push_back({"train_step", std::move(g)});
+  return model;
+}
+
+class Row {
+ public:
+  Row(std::string name, const BuiltModel& model, OptimizerConfig optimizer, double lr, const SessionOptions& options)
+      : name(std::move(name)),
+        parameters(parameter_count(model.parameters)),
+        optimizer_(optimizer),
+        lr_(lr),
+        session(make_session(model.entries, options)) {
+    write_initial_values(session, model.parameters, kSeed);
+    for (const Launch& l : session.program().entries.front().launches) flops += l.flops;
+    std::uint32_t stream = 1000;
+    for (const Buffer& buffer : session.program().buffers) {
+      if (buffer.role != BufferRole::kInput) continue;
+      for (int i = 0; i < kBatches; ++i) batches_.push_back({buffer.name, make_values(buffer, stream++)});
+    }
+  }
+
+  void step() {
+    const auto start = Clock::now();
+    for (std::size_t i = static_cast<std::size_t>(steps_ % kBatches); i < batches_.size(); i += kBatches)
+      session.write(batches_[i].first, batches_[i].second);
+    ++steps_;
+    set_step_uniforms(session, optimizer_, lr_, steps_);
+    session.run("train_step");
+    loss = session.read_scalar("loss");
+    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    if (!std::isfinite(loss)) fail(name, ": the loss is not finite at step ", steps_);
+  }
+  void forget_times() { ms.clear(); }
+
+  // q of the sorted times: 0.5 is the median.
+  double quantile(double q) const {
+    std::vector<double> sorted = ms;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
+  }
+  double total_ms() const {
+    double total = 0;
+    for (const double t : ms) total += t;
+    return total;
+  }
+
+  std::string name;
+  std::int64_t parameters = 0;
+  double flops = 0, loss = 0;
+  std::vector<double> ms;
+
+ private:
+  static HostTensor make_values(const Buffer& buffer, std::uint32_t stream) {
+    HostTensor t = HostTensor::zeros(buffer.dims);
+    t.dtype = buffer.dtype;
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+      const auto at = static_cast<std::uint64_t>(i);
+      if (buffer.dtype == DType::kI32)
+        t.i32.push_back(static_cast<std::int32_t>(philox_u32(kSeed, stream, at) % 256));
+      else
+        t.f32[static_cast<std::size_t>(i)] = normal(kSeed, stream, at);
+    }
+    return t;
+  }
+
+  OptimizerConfig optimizer_;
+  double lr_;
+  std::int64_t steps_ = 0;
+  std::vector<std::pair<std::string, HostTensor>> batches_;
+
+ public:
+  Session session;
+};
+
+struct Options {
+  std::vector<std::string> presets{"tiny", "small", "medium", "large", "xl"};
+  bool lstm = true;
+  int threads = 0, steps = 30, warmup = 5;
+  double seconds = 2;
+  std::string json;
+};
+
+int run(const Options& o) {
+  SessionOptions session;
+  session.threads = o.threads;
+  std::vector<std::unique_ptr<Row>> rows;
+  if (o.lstm)
+    for (const LstmShape& s : kLstms)
+      rows.push_back(std::make_unique<Row>(s.name, build_lstm(s, OptimizerConfig{}), OptimizerConfig{}, 1e-3, session));
+  for (const std::string& preset : o.presets)
+    rows.push_back(std::make_unique<Row>(preset, build_gpt(gpt_preset(preset)), gpt_optimizer(), kGptLearningRate, session));
+  if (rows.empty()) fail("nothing to run");
+  for (auto& row : rows) {
+    for (int i = 0; i < o.warmup; ++i) row->step();
+    row->forget_times();
+  }
+  // Fast rows go on for `seconds` each, since few of their steps would be noise.
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& row : rows) {
+      if (static_cast<int>(row->ms.size()) >= o.steps && row->total_ms() >= o.seconds * 1e3) continue;
+      row->step();
+      more = true;
+    }
+  }
+  const std::string device = rows.front()->session.device();
+  std::printf("%s\n%-18s %11s %9s %9s %9s %9s %9s %6s\n", device.c_str(), "", "parameters", "launches", "median", "p10", "p90",
+              "GFLOP/s", "n");
+  nlohmann::ordered_json json{{"bench", "step"},
+                              {"device", device},
+                              {"step", "batch written, forward, loss, backward, clip 1.0, AdamW, loss read"},
+                              {"rows", nlohmann::ordered_json::array()}};
+  for (const auto& row : rows) {
+    const double median = row->quantile(0.5), rate = row->flops / median * 1e-6;
+    const std::size_t launches = row->session.program().entries.front().launches.size();
+    std::printf("%-18s %11lld %9zu %6.2f ms %6.2f ms %6.2f ms %9.1f %6zu\n", row->name.c_str(),
+                static_cast<long long>(row->parameters), launches, median, row->quantile(0.1), row->quantile(0.9), rate,
+                row->ms.size());
+    json["rows"].push_back({{"name", row->name},
+                            {"params", row->parameters},
+                            {"launches", launches},
+                            {"flops", row->flops},
+                            {"ms_median", median},
+                            {"ms_p10", row->quantile(0.1)},
+                            {"ms_p90", row->quantile(0.9)},
+                            {"gflops", rate},
+                            {"n", row->ms.size()},
+                            {"loss", row->loss}});
+  }
+  if (!o.json.empty()) {
+    std::ofstream file(o.json);
+    file << json.dump(2) << "\n";
+    if (!file.flush()) fail("cannot write ", o.json);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tabgrad
+
+int main(int argc, char** argv) {
+  tabgrad::Options o;
+  CLI::App app("Times whole train steps on the CPU");
+  app.add_option("--presets", o.presets, "GPT presets, by comma; none: --presets ''")->delimiter(',')->capture_default_str();
+  app.add_flag("--lstm,!--no-lstm", o.lstm, "The LSTM steps too (the default)");
+  app.add_option("--threads", o.threads, "0: TABGRAD_THREADS or all cores")->check(CLI::Range(0, 256))->capture_default_str();
+  app.add_option("--steps", o.steps, "Timed steps of a row, at least")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seconds", o.seconds, "Time of a row, at least")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--json", o.json, "Write the result to FILE")->type_name("FILE");
+  CLI11_PARSE(app, argc, argv);
+  o.presets.erase(std::remove(o.presets.begin(), o.presets.end(), ""), o.presets.end());
+  try {
+    return tabgrad::run(o);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench step: %s\n", e.what());
+    return 1;
+  }
+}
