@@ -82,6 +82,8 @@ std::optional<Access> access_to(const Graph& g, Value from, Value x) {
 }
 
 std::vector<double> read(const FlatAccess& flat, const Dims& space, const std::vector<double>& buffer) {
+  for (const DimRange& r : flat.ranges)
+    EXPECT_TRUE(0 <= r.low && r.low <= r.high && r.high <= space[static_cast<std::size_t>(r.dim)]);
   std::vector<double> out;
   Dims index(space.size(), 0);
   for (std::int64_t i = 0; i < num_elements(space); ++i) {
