@@ -38,13 +38,13 @@ const char* loss_kind_name(LossKind kind);
 struct ForecasterConfig {
   ForecasterKind kind = ForecasterKind::kLstm;
   std::int64_t window = 48, horizon = 1;
-  std::int64_t channels = 1;         // numbers given for each step of the window
+  std::int64_t channels = 1;  // numbers given for each step of the window
   std::int64_t future_channels = 0;  // numbers known of each step to forecast (calendar); may be 0
-  std::int64_t units = 64;           // hidden units of a recurrent layer; width of the Transformer
+  std::int64_t units = 64;  // hidden units of a recurrent layer; width of the Transformer
   std::int64_t layers = 1;
   std::int64_t heads = 4;  // Transformer: must divide units
   double dropout = 0.1;
-  bool gru_reset_after = true;   // false: the reset gate acts before the matrix product, as in Cho et al. 2014
+  bool gru_reset_after = true;  // false: the reset gate acts before the matrix product, as in Cho et al. 2014
   std::int64_t head_units = 64;  // hidden units of the head
   LossKind loss = LossKind::kMse;
   double huber_delta = 1.0;
