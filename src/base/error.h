@@ -40,5 +40,4 @@ template <typename... Args>
 
 }  // namespace tabgrad
 
-#define TG_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::tabgrad::check_failed(#condition, __FILE__, __LINE__))
+#define TG_CHECK(condition) ((condition) ? static_cast<void>(0) : ::tabgrad::check_failed(#condition, __FILE__, __LINE__))

@@ -31,7 +31,9 @@ class ThreadPool {
   void run(std::int64_t tasks, F&& body) {
     parallel_for(
         tasks,
-        [](void* context, std::int64_t task, int worker) { (*static_cast<std::remove_reference_t<F>*>(context))(task, worker); },
+        [](void* context, std::int64_t task, int worker) {
+          (*static_cast<std::remove_reference_t<F>*>(context))(task, worker);
+        },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

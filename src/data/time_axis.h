@@ -39,8 +39,8 @@ TimeStep detect_step(const std::vector<double>& times, bool counter);
 
 struct Grid {
   std::vector<std::int64_t> positions;  // of each time, from 0; strictly rising, a difference of 1 being one step
-  std::int64_t irregular = 0;           // differences more than kGridTolerance of a step away from a whole number of steps
-  std::int64_t first_irregular = -1;    // index of the later time of the first of them
+  std::int64_t irregular = 0;  // differences more than kGridTolerance of a step away from a whole number of steps
+  std::int64_t first_irregular = -1;  // index of the later time of the first of them
 };
 inline constexpr double kGridTolerance = 0.1;  // of a step: forgives jitter and a day of 23 or 25 hours
 Grid place_on_grid(const std::vector<double>& times, const TimeStep& step);

@@ -27,9 +27,9 @@ struct Buffer {
 struct Launch {
   int kernel = 0;
   std::vector<int> args;  // buffers; -1 where a kernel may do without
-  std::string label;      // the layer, for people
-  double flops = 0;       // multiply-adds of matrix products counted as 2; elementwise work is not counted
-  double bytes = 0;       // distinct bytes read and written
+  std::string label;  // the layer, for people
+  double flops = 0;  // multiply-adds of matrix products counted as 2; elementwise work is not counted
+  double bytes = 0;  // distinct bytes read and written
 };
 
 struct Entry {

@@ -125,8 +125,9 @@ inline float uniform01(std::uint64_t seed, std::uint32_t stream, std::uint64_t i
 // Element i of a stream at a step: what graph op kRandom (dropout) draws.
 inline float random_at(std::uint64_t seed, std::uint32_t stream, std::uint32_t step, std::uint64_t i) {
   const std::uint64_t block = i / 4;
-  const PhiloxWords words = philox4x32({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
-                                       {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, step});
+  const PhiloxWords words =
+      philox4x32({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+                 {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, step});
   return uniform01_from_u32(words[i % 4]);
 }
 

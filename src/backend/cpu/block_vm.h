@@ -42,7 +42,7 @@ class BlockVm {
   struct Step {
     Instr instr;
     bool uniform = false;  // one number a row
-    int target = -1;       // register
+    int target = -1;  // register
     BlockOp op = nullptr;
     BlockOpConst right = nullptr, left = nullptr;
   };
