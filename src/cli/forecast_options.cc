@@ -32,8 +32,11 @@ void ForecastOptions::add(CLI::App& app, const char* name, const char* help,
                           std::function<void(ForecastSettings&, const Value&)> apply) {
   const auto value = std::make_shared<Value>();
   CLI::Option* option = app.add_option(name, *value, help);
-  if constexpr (std::is_same_v<Value, std::vector<double>> || std::is_same_v<Value, std::vector<std::string>>)
+  if constexpr (std::is_same_v<Value, std::vector<double>> || std::is_same_v<Value, std::vector<std::string>>) {
     option->delimiter(',');
+  } else {
+    option->take_last();
+  }
   applies_.emplace_back(option, [value, apply](ForecastSettings& s) { apply(s, *value); });
 }
 

@@ -162,6 +162,7 @@ class TrainForecast {
   }
 
   void train(ForecastJob& job, bool checkpoints) {
+    const StopRequest stop_on_signal;
     Trainer& trainer = job.trainer();
     const auto start = std::chrono::steady_clock::now();
     auto saved = start;
@@ -281,7 +282,6 @@ class TrainForecast {
   const Common& common_;
   bool seed_given_;
   Progress progress_;
-  StopRequest stop_;
   double seconds_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace tabgrad {
 
 const char* const kChartCss = R"css(
-.chart{margin:1rem 0 2rem}
+.chart{margin:1rem 0 2.6rem}
 .chart .plot{position:relative;height:17rem;margin:0 .25rem 1.75rem 3.6rem}
 .chart svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
 .chart svg *{vector-effect:non-scaling-stroke}
@@ -104,7 +104,8 @@ std::vector<double> y_ticks(const Range& range, bool log_y) {
     ticks.clear();
   }
   const double step = nice_step(range.high - range.low, 5);
-  for (double i = std::ceil(range.low / step); i * step <= range.high && ticks.size() < 20; ++i) ticks.push_back(i * step);
+  for (double i = std::ceil(range.low / step); i * step <= range.high && ticks.size() < 20; ++i)
+    ticks.push_back(i * step + 0.0);  // no -0
   return ticks;
 }
 

@@ -140,8 +140,12 @@ ForecastJob::ForecastJob(Series series, ForecastSettings settings, const Session
     : series_(std::move(series)), settings_(std::move(settings)), notices_(series_.notices) {
   check_settings(settings_);
   ForecasterConfig& config = settings_.model;
-  split_ = split ? *split : split_series(series_.num_steps(), settings_.split);
-  ranges_ = window_ranges(split_, config.window, config.horizon);
+  try {
+    split_ = split ? *split : split_series(series_.num_steps(), settings_.split);
+    ranges_ = window_ranges(split_, config.window, config.horizon);
+  } catch (const Error& e) {
+    fail(series_.source, ": ", e.what());
+  }
   RecipeChoices choices{config.window, config.horizon, settings_.season, settings_.normalise, settings_.predict, {}};
   if (!settings_.calendar.empty()) choices.calendar = calendar_from(settings_.calendar, series_.step);
   maker_ = std::make_unique<WindowMaker>(series_, fit_recipe(series_, split_.train_end, choices, &notices_));

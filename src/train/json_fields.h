@@ -167,7 +167,11 @@ inline Json parse_json(const std::string& text, const std::string& file) {
       return true;
     });
   } catch (const std::exception& e) {  // of the library, or the one above
-    fail(file, " is not a readable JSON file: ", e.what(), ". It is damaged or was changed by hand.");
+    std::string reason = e.what();
+    for (char& c : reason) {  // it quotes the file, which may hold anything
+      if (c < ' ' || c > '~') c = '?';
+    }
+    fail(file, " is not a readable JSON file: ", reason, ". It is damaged or was changed by hand.");
   }
 }
 

@@ -21,6 +21,7 @@ body{margin:0;background:var(--page);color:var(--ink);font:1rem/1.55 system-ui,-
 main{max-width:58rem;margin:0 auto;padding:2.5rem 1.25rem 4rem}
 h1{font-size:1.9rem;line-height:1.2;margin:0 0 .3rem;letter-spacing:-.01em;overflow-wrap:anywhere}
 h2{font-size:1.2rem;margin:2.6rem 0 .4rem}
+h3.note{margin:1.4rem 0 0;font-weight:600}
 p{margin:.4rem 0 1rem;max-width:44rem}
 .note,.sub{color:var(--muted)}
 .note{font-size:.875rem}
@@ -30,6 +31,7 @@ p{margin:.4rem 0 1rem;max-width:44rem}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.75rem;margin:0 0 1rem;padding:0}
 .tiles div{background:var(--card);border:1px solid var(--grid);border-radius:.5rem;padding:.65rem .85rem}
 .tiles dt{font-size:.8125rem;color:var(--muted)}
+.tiles div{display:flex;flex-direction:column;justify-content:space-between}
 .tiles dd{margin:0;font-size:1.35rem;font-weight:600;font-variant-numeric:tabular-nums}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
@@ -47,7 +49,7 @@ ul{padding-left:1.2rem;margin:.4rem 0}
 li{overflow-wrap:anywhere;margin:.2rem 0}
 details{margin:.5rem 0}
 summary{cursor:pointer;color:var(--accent)}
-@media(max-width:34rem){main{padding:1.5rem 1rem 3rem}h1{font-size:1.5rem}td.bar,th.bar{display:none}th,td{padding-right:.5rem}td:last-child,th:last-child{padding-right:0}table.settings td:first-child{width:8rem}}
+@media(max-width:34rem){main{padding:1.5rem 1rem 3rem}h1{font-size:1.5rem}td.bar,th.bar{display:none}table{font-size:.875rem}th,td{padding-right:.4rem}td:last-child,th:last-child{padding-right:0}table.settings td:first-child{width:8rem}}
 @media print{body{background:none}}
 )css";
 

@@ -1,6 +1,8 @@
 // Schedules against their closed forms, worked by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "train/schedule.h"
 
