@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kZoomPoints = 120;    // of the close view of the test part
 constexpr std::int64_t kHistoryPoints = 90;  // shown before the steps to come
-constexpr double kLogRatio = 20;             // a loss that falls by more is drawn on a logarithmic axis
+constexpr double kLogRatio = 4;             // a loss that falls by more is drawn on a logarithmic axis
 
 const char* const kPageCss = R"css(
 :root{--page:#fbfbf9;--card:#fff;--ink:#1d2433;--muted:#5d6678;--grid:#e4e6ea;--accent:#2563c9;--second:#c2570c;--good:#17693a;--good-card:#e9f5ec;--bad:#8f3b0d;--bad-card:#fcf0e6}
@@ -131,7 +131,7 @@ class Report {
         "class=\"wide\"><table><tr><th></th><th>RMSE</th><th>MAE</th><th>sMAPE</th><th>MASE</th><th class=\"bar\"></th></tr>";
     const auto row = [&](const std::string& label, const Metrics& m, const char* style) {
       out += "<tr" + std::string(style) + "><td>" + escape_html(label) + "</td><td>" + short_number(m.rmse) + "</td><td>" +
-             short_number(m.mae) + "</td><td>" + percent(m.smape / 100) + "</td><td>" + short_number(m.mase) +
+             short_number(m.mae) + "</td><td>" + short_number(m.smape) + " %" + "</td><td>" + short_number(m.mase) +
              "</td><td class=\"bar\"><span style=\"width:" + std::to_string(worst > 0 ? std::lround(100 * m.rmse / worst) : 0) +
              "%\"></span></td></tr>";
     };

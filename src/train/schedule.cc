@@ -36,9 +36,11 @@ double learning_rate(const Schedule& schedule, std::int64_t step) {
       const double p = std::min(1.0, static_cast<double>(past) / static_cast<double>(length));
       return schedule.peak * 0.5 * (1 + std::cos(std::numbers::pi * p));
     }
-    case ScheduleKind::kStep:
+    case ScheduleKind::kStep: {
       TG_CHECK(schedule.drop_every >= 1);
-      return schedule.peak * std::pow(schedule.drop_factor, static_cast<double>(past / schedule.drop_every));
+      const std::int64_t drops = past / schedule.drop_every;
+      return schedule.peak * std::pow(schedule.drop_factor, static_cast<double>(drops));
+    }
   }
   TG_CHECK(false);
 }
