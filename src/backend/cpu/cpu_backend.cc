@@ -5,6 +5,11 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "backend/cpu/launch.h"
 #include "base/flags.h"
@@ -18,21 +23,28 @@ class FloatBlock {
   FloatBlock() = default;
   explicit FloatBlock(std::int64_t floats) {
     const std::size_t bytes = static_cast<std::size_t>(floats < 16 ? 16 : floats) * sizeof(float);
-    data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{64}, std::nothrow));
+    align_ = std::align_val_t{bytes < kHugePage ? 64 : kHugePage};
+    data_ = static_cast<float*>(::operator new(bytes, align_, std::nothrow));
     if (!data_)
       fail("out of memory: ", bytes / 1000000, " MB more were needed; lower the batch, the window or the model's size");
+#ifdef __linux__
+    if (bytes >= kHugePage) madvise(data_, bytes, MADV_HUGEPAGE);  // fewer misses of the address cache; a wish, not a need
+#endif
     std::memset(data_, 0, bytes);
   }
-  FloatBlock(FloatBlock&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+  FloatBlock(FloatBlock&& other) noexcept : data_(std::exchange(other.data_, nullptr)), align_(other.align_) {}
   FloatBlock& operator=(FloatBlock&& other) noexcept {
     std::swap(data_, other.data_);
+    std::swap(align_, other.align_);
     return *this;
   }
-  ~FloatBlock() { ::operator delete(data_, std::align_val_t{64}); }
+  ~FloatBlock() { ::operator delete(data_, align_); }
   float* get() const { return data_; }
 
  private:
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;  // x86-64's and ARM's usual size
   float* data_ = nullptr;
+  std::align_val_t align_{64};
 };
 
 class CpuBackend final : public Backend {
