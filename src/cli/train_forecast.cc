@@ -58,6 +58,10 @@ class TrainForecast {
     Series series = make_series(read_csv_file(options_.csv), settings.series);
     settings.series.target = series.target_name;
     if (!options_.out.empty()) prepare_folder(options_.out);
+    const fs::path json_folder = fs::path(common_.json).parent_path();
+    if (!json_folder.empty() && !fs::is_directory(json_folder)) {  // said now rather than after the training
+      fail("--json ", common_.json, ": there is no folder ", json_folder.string(), ".");
+    }
     if (options_.resume && !checkpoint)
       progress_.print(options_.out + " holds no checkpoint: training starts from the beginning.");
     return options_.backtest > 0 ? backtest(series, settings) : single(std::move(series), settings, checkpoint);
