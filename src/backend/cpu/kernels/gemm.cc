@@ -32,8 +32,10 @@ constexpr int64_t kBlockTiles = 8;
 // the first-level TLB (64–96 entries) must hold those in use.
 constexpr int64_t kPackStrip = 32;
 
-constexpr double kTaskFlops = 4e5;          // 3 µs of one core: a few times what handing out a task costs
-constexpr int64_t kTasksPerThread = 4;      // leeway when a core is slower or taken away
+// Costs in multiply-adds (75 of them a nanosecond on AVX-512): a task handed out, 1 µs; an element of an operand read; and how
+// much more an element costs that is packed (read across lines and pages, written, read again).
+constexpr double kTaskCost = 75e3, kReadCost = 4.0, kPackCost = 6.0;
+constexpr int64_t kTasksPerThread = 4;      // at most
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -46,22 +48,26 @@ struct Plan {
 };
 
 // Which threads share C how changes no bits: an element's sum over K is cut by kBlockK only.
+//
+// Each task packs the rows of A and the columns of B that it uses, so many tasks pack the same again; few leave a thread waiting.
+// The cut with the least time of the busiest thread wins, in multiply-adds for each step of K.
 void choose_parts(const Gemm& g, int threads, Plan& p) {
-  const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-  int64_t target = threads == 1 ? 1 : ceil_div(threads * kTasksPerThread, g.batch);
-  target = std::min(target, static_cast<int64_t>(flops / kTaskFlops));
-  // A is read (and perhaps packed) once for each part of the columns, B once for each part of the rows.
-  const double a_cost = static_cast<double>(g.m) * (p.pack_a ? 2.0 : 1.0),
-               b_cost = static_cast<double>(g.n) * (p.pack_b ? 2.0 : 1.0);
+  const double k = static_cast<double>(std::max<int64_t>(g.k, 1));
+  const int64_t most = std::max<int64_t>(1, threads == 1 ? 1 : threads * kTasksPerThread / std::min<int64_t>(g.batch, threads));
+  const double tile_rows = static_cast<double>(g.m) / static_cast<double>(p.tiles);
   double best = 0.0;
-  for (int64_t rows = 1; rows <= std::min(target, p.tiles); ++rows) {
-    const int64_t columns = std::min(p.panels, ceil_div(target, rows));
-    const double cost = a_cost * static_cast<double>(columns) + b_cost * static_cast<double>(rows);
-    const bool enough = rows * columns >= target, had_enough = p.row_parts * p.column_parts >= target;
-    if (rows == 1 || (enough && !had_enough) || (enough == had_enough && cost < best)) {
-      best = cost;
-      p.row_parts = rows;
-      p.column_parts = columns;
+  for (int64_t rows = 1; rows <= std::min(most, p.tiles); ++rows) {
+    for (int64_t columns = 1; columns <= std::min(most / rows, p.panels); ++columns) {
+      const double a_rows = tile_rows * static_cast<double>(ceil_div(p.tiles, rows));
+      const double b_columns = static_cast<double>(kPanel * ceil_div(p.panels, columns));
+      const double task = a_rows * b_columns + kReadCost * (p.pack_a ? kPackCost : 1.0) * a_rows +
+                          kReadCost * (p.pack_b ? kPackCost : 1.0) * b_columns + kTaskCost / k;
+      const double time = task * static_cast<double>(ceil_div(g.batch * rows * columns, threads));
+      if (rows * columns == 1 || time < best) {
+        best = time;
+        p.row_parts = rows;
+        p.column_parts = columns;
+      }
     }
   }
 }
