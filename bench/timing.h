@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tensor/philox.h"
@@ -31,6 +32,10 @@ inline Timing summary(std::vector<double> times) {
   return {at(0.5), at(0.1), at(0.9)};
 }
 
+// The peer's threads go on spinning after a call, in OpenBLAS for 2^26 cycles, and would take a core from the next side: each
+// side starts after they sleep, with a call that is not timed.
+inline constexpr auto kUntilPeerSleeps = std::chrono::milliseconds(40);
+
 // Times the sides in turn: each turn repeats a side for about 2 ms, at least `turns` turns and 0.3 s in all.
 inline std::vector<Timing> alternate(const std::vector<std::function<void()>>& sides, int turns = 15) {
   std::vector<std::vector<double>> times(sides.size());
@@ -44,6 +49,10 @@ inline std::vector<Timing> alternate(const std::vector<std::function<void()>>& s
   const double start = seconds();
   for (int turn = 0; turn < turns || seconds() - start < 0.3; ++turn) {
     for (std::size_t i = 0; i < sides.size(); ++i) {
+      if (sides.size() > 1) {
+        std::this_thread::sleep_for(kUntilPeerSleeps);
+        sides[i]();
+      }
       const double begin = seconds();
       for (int r = 0; r < repeats[i]; ++r) sides[i]();
       times[i].push_back((seconds() - begin) / repeats[i]);
