@@ -1,6 +1,6 @@
 # Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench format clean
+.PHONY: help setup build test demo bench peers format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,10 @@ demo: build ## train an LSTM on Seattle's weather and compare it with honest bas
 
 bench: build ## the CPU benchmarks, against OpenBLAS
 	@for b in build/native/bin/bench_*; do tools/toolchain/run $$b || exit 1; done
+
+peers: ## the same train steps in PyTorch on the CPU, at its best (a second root, 2 GB)
+	@tools/toolchain/setup --list peers
+	@tools/toolchain/run --list peers python3 bench/peers/pytorch_cpu.py --bench lstm,step --seconds 2
 
 format: setup ## format all C++
 	@tools/format

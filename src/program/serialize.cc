@@ -1,6 +1,9 @@
 // Program → FlatBuffers bytes → Program.
 #include <flatbuffers/flatbuffers.h>
 
+#include <bit>
+#include <cstring>
+
 #include "program/program.h"
 #include "program/program_generated.h"
 
@@ -58,10 +61,13 @@ const T& need(const T* table, const std::string& source) {
   if (!table) fail(source, ": damaged Program: a part is missing");
   return *table;
 }
+// Byte by byte: the verifier does not check the alignment of a vector's elements.
+static_assert(std::endian::native == std::endian::little);
 template <typename V>
 auto to_vector(const V* v) {
-  using T = typename V::value_type;
-  return v ? std::vector<T>(v->begin(), v->end()) : std::vector<T>{};
+  std::vector<typename V::value_type> out(v ? v->size() : 0);
+  if (!out.empty()) std::memcpy(out.data(), v->Data(), out.size() * sizeof(out[0]));
+  return out;
 }
 std::string to_text(const flatbuffers::String* s) { return s ? s->str() : std::string(); }
 

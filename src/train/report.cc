@@ -49,7 +49,7 @@ ul{padding-left:1.2rem;margin:.4rem 0}
 li{overflow-wrap:anywhere;margin:.2rem 0}
 details{margin:.5rem 0}
 summary{cursor:pointer;color:var(--accent)}
-@media(max-width:34rem){main{padding:1.5rem 1rem 3rem}h1{font-size:1.5rem}td.bar,th.bar{display:none}table{font-size:.875rem}th,td{padding-right:.4rem}td:last-child,th:last-child{padding-right:0}table.settings td:first-child{width:8rem}}
+@media(max-width:34rem){main{padding:1.5rem 1rem 3rem}h1{font-size:1.5rem}td.bar,th.bar{display:none}table{font-size:.8rem}th,td{padding-right:.3rem}td:last-child,th:last-child{padding-right:0}table.settings td:first-child{width:8rem}}
 @media print{body{background:none}}
 )css";
 
