@@ -32,12 +32,13 @@ inline Timing summary(std::vector<double> times) {
   return {at(0.5), at(0.1), at(0.9)};
 }
 
-// The peer's threads go on spinning after a call, in OpenBLAS for 2^26 cycles, and would take a core from the next side: each
-// side starts after they sleep, with a call that is not timed.
-inline constexpr auto kUntilPeerSleeps = std::chrono::milliseconds(40);
+// The peer's threads go on spinning after a call, in OpenBLAS for 2^28 cycles, and would take a core from the next side: each
+// side starts after they sleep, and runs untimed until its own threads have woken and found their cores.
+inline constexpr auto kUntilPeerSleeps = std::chrono::milliseconds(130);
+inline constexpr double kWarmUpSeconds = 0.02;
 
 // Times the sides in turn: each turn repeats a side for about 2 ms, at least `turns` turns and 0.3 s in all.
-inline std::vector<Timing> alternate(const std::vector<std::function<void()>>& sides, int turns = 15) {
+inline std::vector<Timing> alternate(const std::vector<std::function<void()>>& sides, int turns = 9) {
   std::vector<std::vector<double>> times(sides.size());
   std::vector<int> repeats;
   for (const auto& side : sides) {
@@ -51,7 +52,7 @@ inline std::vector<Timing> alternate(const std::vector<std::function<void()>>& s
     for (std::size_t i = 0; i < sides.size(); ++i) {
       if (sides.size() > 1) {
         std::this_thread::sleep_for(kUntilPeerSleeps);
-        sides[i]();
+        for (const double woken = seconds() + kWarmUpSeconds; seconds() < woken;) sides[i]();
       }
       const double begin = seconds();
       for (int r = 0; r < repeats[i]; ++r) sides[i]();
