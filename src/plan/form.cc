@@ -385,7 +385,7 @@ class Former {
     for (std::size_t i = 3; i < first_state; ++i) {
       const Node& u = graph_.node(lead.inputs[i]);
       if (u.op != Op::kUniform) fail("[optimizer] lr, bias1 and bias2 must be uniforms");
-      if (std::find(uniforms_.begin(), uniforms_.end(), u.name) == uniforms_.end()) uniforms_.push_back(u.name);
+      uniform_index(uniforms_, u.name);
     }
     append(std::move(k), pending[0]);
     plan_.kernels.back().label = "optimizer";

@@ -31,16 +31,30 @@ Value base_of(const Graph& graph, Value v) {
   return v;
 }
 
-BodyBuilder::BodyBuilder(const Graph& graph, const std::vector<bool>& stored, Dims space, std::vector<std::string>& uniforms)
-    : graph_(graph), stored_(stored), uniforms_(uniforms) {
-  body.space = std::move(space);
-}
-
-int BodyBuilder::emit(Instr instr) {
+int append_instr(Body& body, Instr instr) {
   const auto found = std::find(body.code.begin(), body.code.end(), instr);
   if (found != body.code.end()) return static_cast<int>(found - body.code.begin());
   body.code.push_back(std::move(instr));
   return static_cast<int>(body.code.size()) - 1;
+}
+
+int append_load(Body& body, Load load) {
+  const auto found = std::find(body.loads.begin(), body.loads.end(), load);
+  const int index = static_cast<int>(found - body.loads.begin());
+  if (found == body.loads.end()) body.loads.push_back(std::move(load));
+  return index;
+}
+
+int uniform_index(std::vector<std::string>& uniforms, const std::string& name) {
+  const auto found = std::find(uniforms.begin(), uniforms.end(), name);
+  const int index = static_cast<int>(found - uniforms.begin());
+  if (found == uniforms.end()) uniforms.push_back(name);
+  return index;
+}
+
+BodyBuilder::BodyBuilder(const Graph& graph, const std::vector<bool>& stored, Dims space, std::vector<std::string>& uniforms)
+    : graph_(graph), stored_(stored), uniforms_(uniforms) {
+  body.space = std::move(space);
 }
 
 int BodyBuilder::arg_of(Value v) {
@@ -51,13 +65,10 @@ int BodyBuilder::arg_of(Value v) {
 }
 
 int BodyBuilder::load(int arg, const FlatAccess& at, bool ids) {
-  const Load wanted{arg, at, ids};
-  const auto found = std::find(body.loads.begin(), body.loads.end(), wanted);
   Instr instr;
   instr.kind = InstrKind::kLoad;
-  instr.index = static_cast<int>(found - body.loads.begin());
-  if (found == body.loads.end()) body.loads.push_back(wanted);
-  return emit(instr);
+  instr.index = append_load(body, {arg, at, ids});
+  return append_instr(body, instr);
 }
 
 int BodyBuilder::value(Value v, const Access& access, bool root) {
@@ -78,29 +89,27 @@ int BodyBuilder::value(Value v, const Access& access, bool root) {
     case Op::kConst:
       instr.kind = InstrKind::kConst;
       instr.value = static_cast<float>(node.value);
-      return emit(instr);
+      return append_instr(body, instr);
     case Op::kUniform: {
       instr.kind = InstrKind::kUniform;
-      const auto found = std::find(uniforms_.begin(), uniforms_.end(), node.name);
-      instr.index = static_cast<int>(found - uniforms_.begin());
-      if (found == uniforms_.end()) uniforms_.push_back(node.name);
-      return emit(instr);
+      instr.index = uniform_index(uniforms_, node.name);
+      return append_instr(body, instr);
     }
     case Op::kIota:
       instr.kind = InstrKind::kIndex;
       instr.affine = access.index[static_cast<std::size_t>(node.axes[0])];
-      return emit(instr);
+      return append_instr(body, instr);
     case Op::kRandom:
       instr.kind = InstrKind::kRandom;
       instr.index = static_cast<int>(node.stream);
       instr.affine = linear_index(access, node.outputs[0].dims);
-      return emit(instr);
+      return append_instr(body, instr);
     case Op::kScalar: {
       instr.kind = InstrKind::kScalar;
       instr.scalar = node.scalar;
       int* operands[] = {&instr.a, &instr.b, &instr.c};
       for (std::size_t i = 0; i < node.inputs.size(); ++i) *operands[i] = value(node.inputs[i], access);
-      return blocked >= 0 ? 0 : emit(instr);
+      return blocked >= 0 ? 0 : append_instr(body, instr);
     }
     case Op::kCast: return value(node.inputs[0], access);
     case Op::kReshape:

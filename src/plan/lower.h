@@ -9,6 +9,11 @@
 
 namespace tabgrad {
 
+// Position of an instruction in the code, or of a load: an equal one that is there already, or this one appended.
+int append_instr(Body& body, Instr instr);
+int append_load(Body& body, Load load);
+int uniform_index(std::vector<std::string>& uniforms, const std::string& name);
+
 // Builds one kernel body by walking from a value down to stored ones. When a view cannot be followed, `blocked` names the
 // node that must be stored first and the body is unusable.
 class BodyBuilder {
@@ -26,7 +31,6 @@ class BodyBuilder {
   int blocked = -1;
 
  private:
-  int emit(Instr instr);
   const Graph& graph_;
   const std::vector<bool>& stored_;
   std::vector<std::string>& uniforms_;

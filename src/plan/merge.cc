@@ -4,6 +4,7 @@
 #include <map>
 #include <queue>
 
+#include "plan/lower.h"
 #include "plan/passes.h"
 
 namespace tabgrad {
@@ -130,12 +131,6 @@ class Merger {
       from.writes.push_back(written);
       return static_cast<int>(from.args.size()) - 1;
     };
-    auto emit = [&](Instr instr) {
-      const auto found = std::find(body.code.begin(), body.code.end(), instr);
-      if (found != body.code.end()) return static_cast<int>(found - body.code.begin());
-      body.code.push_back(std::move(instr));
-      return static_cast<int>(body.code.size()) - 1;
-    };
     std::vector<int> where;
     for (const Instr& old : more.code) {
       Instr instr = old;
@@ -153,11 +148,9 @@ class Merger {
           continue;
         }
         l.arg = arg_of(v, false);
-        const auto same = std::find(body.loads.begin(), body.loads.end(), l);
-        instr.index = static_cast<int>(same - body.loads.begin());
-        if (same == body.loads.end()) body.loads.push_back(l);
+        instr.index = append_load(body, std::move(l));
       }
-      where.push_back(emit(instr));
+      where.push_back(append_instr(body, std::move(instr)));
     }
     for (Store s : more.stores) {
       s.value = where[static_cast<std::size_t>(s.value)];
