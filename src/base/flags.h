@@ -1,6 +1,8 @@
 // Debug flags from the table flags.def, read from the environment when asked for.
 #pragma once
 
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 namespace tabgrad::flags {
@@ -8,7 +10,8 @@ namespace tabgrad::flags {
 namespace detail {
 inline int from_environment(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
-  return text && *text ? std::atoi(text) : otherwise;
+  if (!text || !*text) return otherwise;
+  return static_cast<int>(std::clamp<long>(std::strtol(text, nullptr, 10), INT_MIN, INT_MAX));
 }
 // "threads" → "TABGRAD_THREADS"
 struct Variable {

@@ -7,9 +7,10 @@
 #include "base/threads.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <thread>
 #include <vector>
+
+#include "base/flags.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -39,11 +40,8 @@ void relax() {
 }
 
 int threads_from_environment() {
-  const char* text = std::getenv("TABGRAD_THREADS");
-  if (text != nullptr) {
-    const long value = std::strtol(text, nullptr, 10);
-    if (value > 0) return static_cast<int>(value < kMaxThreads ? value : kMaxThreads);
-  }
+  const int asked = flags::threads();
+  if (asked > 0) return asked < kMaxThreads ? asked : kMaxThreads;
   const unsigned cores = std::thread::hardware_concurrency();
   return cores == 0 ? 1 : static_cast<int>(cores < kMaxThreads ? cores : kMaxThreads);
 }
