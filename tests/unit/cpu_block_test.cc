@@ -3,43 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/evaluate.h"
 #include "unit/cpu_test_util.h"
 
 namespace tabgrad::cpu::testing {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-double value(ScalarOp op, double a, double b, double c) {
-  switch (op) {
-    case ScalarOp::kNeg: return -a;
-    case ScalarOp::kAbs: return std::fabs(a);
-    case ScalarOp::kSign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-    case ScalarOp::kExp: return std::exp(a);
-    case ScalarOp::kLog: return std::log(a);
-    case ScalarOp::kSqrt: return std::sqrt(a);
-    case ScalarOp::kRsqrt: return 1 / std::sqrt(a);
-    case ScalarOp::kRecip: return 1 / a;
-    case ScalarOp::kTanh: return std::tanh(a);
-    case ScalarOp::kSigmoid: return 1 / (1 + std::exp(-a));
-    case ScalarOp::kErf: return std::erf(a);
-    case ScalarOp::kGelu: return 0.5 * a * std::erfc(-a * std::sqrt(0.5));
-    case ScalarOp::kGeluSlope: return 0.5 * std::erfc(-a * std::sqrt(0.5)) + a * std::exp(-0.5 * a * a) / std::sqrt(2 * M_PI);
-    case ScalarOp::kSin: return std::sin(a);
-    case ScalarOp::kCos: return std::cos(a);
-    case ScalarOp::kFloor: return std::floor(a);
-    case ScalarOp::kAdd: return a + b;
-    case ScalarOp::kSub: return a - b;
-    case ScalarOp::kMul: return a * b;
-    case ScalarOp::kDiv: return a / b;
-    case ScalarOp::kMax: return std::max(a, b);
-    case ScalarOp::kMin: return std::min(a, b);
-    case ScalarOp::kLess: return a < b ? 1 : 0;
-    case ScalarOp::kEqual: return a == b ? 1 : 0;
-    case ScalarOp::kSelect: return a != 0 ? b : c;
-  }
-  return 0;
-}
 
 // The documented error: 4 ULP of the result (half for what IEEE rounds, one for Rsqrt's two roundings), and for those with
 // zeros an absolute 1e-7 where the result is below 1e-3.
@@ -78,7 +48,7 @@ TG_CPU_TEST(CpuBlock, EveryOpIsAsAccurateAsItSays) {
       Floats out(a.size());
       block_op(op)(a.data(), info.arity > 1 ? b.data() : nullptr, info.arity > 2 ? c.data() : nullptr, out.data(), kSize);
       for (std::size_t k = 0; k < a.size(); ++k) {
-        const double want = value(op, static_cast<double>(a[k]), static_cast<double>(b[k]), static_cast<double>(c[k]));
+        const double want = scalar_value(op, static_cast<double>(a[k]), static_cast<double>(b[k]), static_cast<double>(c[k]));
         const double error = std::fabs(static_cast<double>(out[k]) - want);
         ASSERT_LE(error, allowed(op, want))
             << info.name << "(" << a[k] << ", " << b[k] << ") = " << out[k] << ", want " << want;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "data/csv_dialect.h"
 #include "data/time.h"
+#include "unit/data/error_of.h"
 
 namespace tabgrad {
 namespace {
@@ -32,15 +33,6 @@ std::string summary(const Table& table) {
     }
   }
   return out;
-}
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 struct Case {

@@ -18,20 +18,12 @@
 #include "base/error.h"
 #include "data/atomic_file.h"
 #include "data/safetensors.h"
+#include "unit/data/error_of.h"
 
 namespace tabgrad {
 namespace {
 
 using testing::HasSubstr;
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::string with_header(const std::string& header, const std::string& data) {
   const std::uint64_t n = header.size();

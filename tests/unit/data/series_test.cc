@@ -18,6 +18,7 @@
 #include "data/season.h"
 #include "data/time.h"
 #include "data/windows.h"
+#include "unit/data/error_of.h"
 
 namespace tabgrad {
 namespace {
@@ -25,15 +26,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Series series_of(const std::string& text, const SeriesOptions& options = {.target = "y"}) {
   return make_series(read_csv(text, {.name = "f.csv"}), options);
