@@ -81,7 +81,11 @@ export interface ForecastSettings {
   clip: number;
 }
 
-export type DeepPartial<T> = T extends (infer U)[] ? U[] : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> } : T;
+export type DeepPartial<T> = T extends (infer U)[]
+  ? U[]
+  : T extends object
+    ? { [K in keyof T]?: DeepPartial<T[K]> }
+    : T;
 
 /** What a training run will be, found without training. */
 export interface RunPlan {
