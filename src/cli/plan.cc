@@ -99,6 +99,7 @@ const char* work_of(const Kernel& k) {
     case KernelKind::kGather:
     case KernelKind::kSegmentSum: return "embedding";
     case KernelKind::kComposite: return composite_name(k.composite);
+    case KernelKind::kShader: return k.shader.name.c_str();
   }
   TG_CHECK(false);
 }

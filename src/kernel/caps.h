@@ -17,6 +17,14 @@ struct Caps {
   bool fuse = true;      // false: every operation is a kernel of its own (NOFUSE)
   bool arena = true;     // false: no two activations share memory (NOARENA)
 
+  // Targets that run text. Kernels become shaders (plan/shade.cc); what follows is read only then.
+  bool shaders = false;
+  int max_args = 8;                      // buffers of one launch, read and written
+  std::int64_t alignment = 16;           // of activations and packed buffers, in elements
+  std::int64_t workgroup_floats = 4096;  // 16 KiB of memory shared by a workgroup
+  int workgroup_size = 256;              // invocations of a workgroup
+  std::int64_t max_workgroups = 65535;   // of one grid dimension
+
   bool claimed(Composite composite, bool grad) const {
     return (grad ? claims_grad : claims)[static_cast<std::size_t>(composite)];
   }

@@ -52,7 +52,7 @@ struct Body {
   bool operator==(const Body&) const = default;
 };
 
-enum class KernelKind : unsigned char { kMap, kReduce, kContract, kGather, kSegmentSum, kComposite };
+enum class KernelKind : unsigned char { kMap, kReduce, kContract, kGather, kSegmentSum, kComposite, kShader };
 enum class ReduceOp : unsigned char { kSum, kMax };
 
 // C (batch,m,n) = A·B; offsets and strides in elements. Arguments: 0 = A, 1 = B, 2 = C; an epilogue may add more.
@@ -61,6 +61,21 @@ struct Contract {
   std::int64_t a_offset = 0, a_batch = 0, a_m = 0, a_k = 0;
   std::int64_t b_offset = 0, b_batch = 0, b_k = 0, b_n = 0;
   bool operator==(const Contract&) const = default;
+};
+
+// Text that a GPU runs (src/codegen makes it). Argument i is binding i+1 of group 0, a storage buffer of f32 or i32; binding 0 is
+// the uniform block (program.h), for texts that use it. The entry function is `main`.
+struct ShaderArg {
+  bool written = false;  // bound read_write; otherwise read
+  std::int64_t elements = 0;  // 4-byte elements that the text reaches, from the start of the launch's buffer on
+  bool operator==(const ShaderArg&) const = default;
+};
+struct Shader {
+  std::string name;  // for people: "matmul 64×64 split 8"
+  std::string text;  // WGSL, or GLSL ES 3.00, by the Program's target
+  std::vector<ShaderArg> args;
+  bool uniforms = false;  // does the text read binding 0?
+  bool operator==(const Shader&) const = default;
 };
 
 struct Kernel {
@@ -80,6 +95,7 @@ struct Kernel {
   std::vector<Dims> arg_dims;  // Gather, SegmentSum, composites: each argument's shape (inputs, then outputs)
   // Optimizers: arguments are the clip scale, then p, g and the states of each parameter, updated in place; one decay each.
   std::vector<float> weight_decay;
+  Shader shader;
   bool operator==(const Kernel&) const = default;
 };
 

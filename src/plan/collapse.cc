@@ -101,7 +101,8 @@ void collapse(Kernel& kernel) {
     }
     case KernelKind::kGather:
     case KernelKind::kSegmentSum:
-    case KernelKind::kComposite: return;
+    case KernelKind::kComposite:
+    case KernelKind::kShader: return;
   }
 }
 

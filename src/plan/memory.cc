@@ -53,7 +53,7 @@ class Emitter {
              entry_.name, "', or has another role there");
       return static_cast<int>(i);
     }
-    return add_buffer({name, role, type.dtype, type.dims, -1, {}});
+    return add_buffer({name, role, type.dtype, type.dims, -1, {}, -1, 0});
   }
 
   void input_buffer(const Node& n) {
@@ -171,7 +171,9 @@ class Emitter {
                       type.dtype,
                       type.dims,
                       lives_[root(i)].offset,
-                      {}});
+                      {},
+                      -1,
+                      0});
     }
   }
 
@@ -210,7 +212,7 @@ class Emitter {
     load.index = 0;
     k.body.code = {load};
     k.body.stores = {{1, 0, dense}};
-    entry_.launches.push_back({kernel_index(k), {from, to}, "copy", 0, 8.0 * static_cast<double>(n)});
+    entry_.launches.push_back({kernel_index(k), {from, to}, "copy", 0, 8.0 * static_cast<double>(n), {1, 1, 1}});
   }
 
   const KernelPlan& plan_;

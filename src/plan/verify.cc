@@ -19,6 +19,9 @@ std::vector<bool> written_args(const Kernel& k, std::size_t count) {
       break;
     case KernelKind::kGather:
     case KernelKind::kSegmentSum: writes[2] = true; break;
+    case KernelKind::kShader:
+      for (std::size_t i = 0; i < count; ++i) writes[i] = k.shader.args[i].written;
+      break;
     case KernelKind::kComposite: {
       if (!k.weight_decay.empty()) {
         const std::size_t each = (count - 1) / k.weight_decay.size();

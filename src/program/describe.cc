@@ -13,6 +13,7 @@ const char* kind_name(const Kernel& k) {
     case KernelKind::kGather: return "gather";
     case KernelKind::kSegmentSum: return "segment_sum";
     case KernelKind::kComposite: return composite_name(k.composite);
+    case KernelKind::kShader: return k.shader.name.c_str();
   }
   TG_CHECK(false);
 }

@@ -4,6 +4,7 @@
 // Program from a file is code from a stranger.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ namespace tabgrad {
 
 enum class BufferRole : unsigned char { kParameter, kState, kInput, kConstant, kOutput, kActivation };
 
+// Buffers are allocations of their own, but for activations (which lie in the arena that all entries share) and for packed ones:
+// parameters and states of one optimizer lie side by side in one allocation, so that one launch reaches all of them.
 struct Buffer {
   std::string name;  // activations may share names; all others are unique
   BufferRole role = BufferRole::kActivation;
@@ -22,6 +25,8 @@ struct Buffer {
   Dims dims;
   std::int64_t arena_offset = -1;  // activations: elements into the arena of their entry point
   std::vector<std::uint8_t> data;  // constants: the values, little-endian
+  int pack = -1;  // index into Program::packs, or -1
+  std::int64_t pack_offset = 0;  // elements into the pack
 };
 
 struct Launch {
@@ -30,6 +35,7 @@ struct Launch {
   std::string label;  // the layer, for people
   double flops = 0;  // multiply-adds of matrix products counted as 2; elementwise work is not counted
   double bytes = 0;  // distinct bytes read and written
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups, for shaders
 };
 
 struct Entry {
@@ -38,9 +44,14 @@ struct Entry {
   std::int64_t arena_elements = 0;
 };
 
+// The uniform block of shaders: little-endian words seed (low, high), step, 0, then the uniforms as f32 in the order of
+// `uniforms`; filled up to whole 16 bytes. Written before each run.
+inline constexpr std::int64_t kUniformHeaderWords = 4;
+
 struct Program {
   std::vector<std::string> uniforms;  // f32 scalars set by name before a run; "seed" and "step" are set apart
   std::vector<Buffer> buffers;
+  std::vector<std::int64_t> packs;  // elements of each allocation that packed buffers share
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::string target;  // "cpu", …: whose Caps it was compiled for

@@ -1,6 +1,7 @@
 // Program → FlatBuffers bytes → Program.
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -50,9 +51,14 @@ auto write(Builder& b, const Kernel& k) {
   const auto attrs = fbs::CreateAttrs(b, a.heads, a.kv_heads, a.causal, a.scale, a.eps, a.reset_after, a.beta1, a.beta2,
                                       a.momentum, a.weight_decay, a.nesterov, a.decoupled_decay);
   const auto dims = write_all(b, k.arg_dims, [&](const Dims& d) { return fbs::CreateDims(b, b.CreateVector(d)); });
+  const auto args =
+      write_all(b, k.shader.args, [&](const ShaderArg& x) { return fbs::CreateShaderArg(b, x.written, x.elements); });
+  flatbuffers::Offset<fbs::Shader> shader;
+  if (k.kind == KernelKind::kShader)
+    shader = fbs::CreateShader(b, b.CreateString(k.shader.name), b.CreateString(k.shader.text), args, k.shader.uniforms);
   return fbs::CreateKernel(b, static_cast<std::uint8_t>(k.kind), body, static_cast<std::uint8_t>(k.reduce), k.reduced,
                            k.keep_last, contract, k.store_product, static_cast<std::uint8_t>(k.composite), k.grad, attrs, dims,
-                           b.CreateVector(k.weight_decay));
+                           b.CreateVector(k.weight_decay), shader);
 }
 
 // A missing vector reads as empty, a missing table as an error.
@@ -112,7 +118,7 @@ class Reader {
   Kernel read(const fbs::Kernel* k) const {
     const auto& f = need(k, source_);
     Kernel out;
-    out.kind = to_enum<KernelKind>(f.kind(), static_cast<int>(KernelKind::kComposite) + 1, source_);
+    out.kind = to_enum<KernelKind>(f.kind(), static_cast<int>(KernelKind::kShader) + 1, source_);
     out.body = read(f.body());
     out.reduce = to_enum<ReduceOp>(f.reduce(), 2, source_);
     out.reduced = f.reduced();
@@ -129,6 +135,11 @@ class Reader {
     if (f.arg_dims())
       for (const fbs::Dims* d : *f.arg_dims()) out.arg_dims.push_back(to_vector(d->sizes()));
     out.weight_decay = to_vector(f.weight_decay());
+    if (f.shader()) {
+      out.shader = {to_text(f.shader()->name()), to_text(f.shader()->text()), {}, f.shader()->uniforms()};
+      if (f.shader()->args())
+        for (const fbs::ShaderArg* x : *f.shader()->args()) out.shader.args.push_back({x->written(), x->elements()});
+    }
     return out;
   }
 
@@ -143,16 +154,18 @@ std::vector<std::uint8_t> serialize(const Program& program) {
   const auto uniforms = write_all(b, program.uniforms, [&](const std::string& s) { return b.CreateString(s); });
   const auto buffers = write_all(b, program.buffers, [&](const Buffer& x) {
     return fbs::CreateBuffer(b, b.CreateString(x.name), static_cast<std::uint8_t>(x.role), static_cast<std::uint8_t>(x.dtype),
-                             b.CreateVector(x.dims), x.arena_offset, b.CreateVector(x.data));
+                             b.CreateVector(x.dims), x.arena_offset, b.CreateVector(x.data), x.pack, x.pack_offset);
   });
   const auto kernels = write_all(b, program.kernels, [&](const Kernel& k) { return write(b, k); });
   const auto entries = write_all(b, program.entries, [&](const Entry& e) {
     const auto launches = write_all(b, e.launches, [&](const Launch& l) {
-      return fbs::CreateLaunch(b, l.kernel, b.CreateVector(l.args), b.CreateString(l.label), l.flops, l.bytes);
+      return fbs::CreateLaunch(b, l.kernel, b.CreateVector(l.args), b.CreateString(l.label), l.flops, l.bytes,
+                               b.CreateVector(l.grid.data(), l.grid.size()));
     });
     return fbs::CreateEntry(b, b.CreateString(e.name), launches, e.arena_elements);
   });
-  b.Finish(fbs::CreateProgram(b, kVersion, b.CreateString(program.target), uniforms, buffers, kernels, entries),
+  b.Finish(fbs::CreateProgram(b, kVersion, b.CreateString(program.target), uniforms, buffers, kernels, entries,
+                              b.CreateVector(program.packs)),
            fbs::ProgramIdentifier());
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
@@ -172,17 +185,21 @@ Program parse_program(const std::uint8_t* bytes, std::size_t size, const std::st
     for (const fbs::Buffer* x : *f.buffers()) {
       program.buffers.push_back({to_text(x->name()), to_enum<BufferRole>(x->role(), 6, source),
                                  to_enum<DType>(x->dtype(), 2, source), to_vector(x->dims()), x->arena_offset(),
-                                 to_vector(x->data())});
+                                 to_vector(x->data()), x->pack(), x->pack_offset()});
     }
   }
+  program.packs = to_vector(f.packs());
   if (f.kernels())
     for (const fbs::Kernel* k : *f.kernels()) program.kernels.push_back(reader.read(k));
   if (f.entries()) {
     for (const fbs::Entry* e : *f.entries()) {
       Entry entry{to_text(e->name()), {}, e->arena_elements()};
       if (e->launches())
-        for (const fbs::Launch* l : *e->launches())
-          entry.launches.push_back({l->kernel(), to_vector(l->args()), to_text(l->label()), l->flops(), l->bytes()});
+        for (const fbs::Launch* l : *e->launches()) {
+          entry.launches.push_back({l->kernel(), to_vector(l->args()), to_text(l->label()), l->flops(), l->bytes(), {1, 1, 1}});
+          const std::vector<std::uint32_t> grid = to_vector(l->grid());
+          if (grid.size() == 3) std::copy(grid.begin(), grid.end(), entry.launches.back().grid.begin());
+        }
       program.entries.push_back(std::move(entry));
     }
   }

@@ -18,6 +18,7 @@ class Validator {
 
   void run() {
     std::set<std::string> names, entries;
+    for (std::int64_t n : program_.packs) product({n});
     for (const Buffer& b : program_.buffers) {
       buffer(b);
       check(b.role == BufferRole::kActivation || names.insert(b.name).second, "buffer names");
@@ -53,6 +54,10 @@ class Validator {
     const std::int64_t n = product(b.dims);
     if (b.role == BufferRole::kConstant) check(static_cast<std::int64_t>(b.data.size()) == n * 4, "constant data");
     if (b.role == BufferRole::kActivation) check(b.arena_offset >= 0 && b.arena_offset <= kLargest, "arena offset");
+    if (b.pack == -1) return;
+    check(b.role == BufferRole::kParameter || b.role == BufferRole::kState, "packed role");
+    check(b.pack >= 0 && b.pack < static_cast<int>(program_.packs.size()) && b.pack_offset >= 0, "pack");
+    check(b.pack_offset + n <= program_.packs[static_cast<std::size_t>(b.pack)], "pack offset");
   }
 
   void access(const FlatAccess& a, const Dims& space, std::int64_t elements) const {
@@ -157,8 +162,39 @@ class Validator {
       case KernelKind::kGather:
       case KernelKind::kSegmentSum:
       case KernelKind::kComposite: whole_args(k, args); break;
+      case KernelKind::kShader: shader(entry, k.shader, l); break;
     }
     where_.clear();
+  }
+
+  // What a buffer lies in, and where: {allocation, first element, its size}. Equal allocations have equal numbers.
+  struct Place {
+    int allocation = 0;
+    std::int64_t first = 0, size = 0;
+  };
+  Place place(const Entry& entry, int buffer) const {
+    const Buffer& b = program_.buffers[static_cast<std::size_t>(buffer)];
+    if (b.role == BufferRole::kActivation) return {-1, b.arena_offset, entry.arena_elements};
+    if (b.pack >= 0) return {-2 - b.pack, b.pack_offset, program_.packs[static_cast<std::size_t>(b.pack)]};
+    return {buffer, 0, num_elements(b.dims)};
+  }
+
+  // Ranges lie in their allocations, and what is written is bound once: a GPU refuses two bindings of one place, and a buffer
+  // bound both for reading only and for writing.
+  void shader(const Entry& entry, const Shader& s, const Launch& l) const {
+    check(!s.text.empty() && s.args.size() == l.args.size(), "shader");
+    for (std::uint32_t n : l.grid) check(n >= 1 && n <= 65535, "grid");
+    for (std::size_t i = 0; i < s.args.size(); ++i) {
+      check(l.args[i] >= 0 && s.args[i].elements >= 1, "argument");
+      const Place a = place(entry, l.args[i]);
+      check(a.first + s.args[i].elements <= a.size, "argument size");
+      for (std::size_t j = 0; j < i; ++j) {
+        const Place b = place(entry, l.args[j]);
+        if (a.allocation != b.allocation || (!s.args[i].written && !s.args[j].written)) continue;
+        check(s.args[i].written && s.args[j].written, "read and written argument");
+        check(a.first + s.args[i].elements <= b.first || b.first + s.args[j].elements <= a.first, "argument overlap");
+      }
+    }
   }
 
   // Kernels that take dense arguments: the shapes must be the buffers', and fit each other as the graph's rules have it.

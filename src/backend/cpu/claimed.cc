@@ -195,6 +195,7 @@ PreparedLaunch prepare_launch(const Kernel& k, std::vector<float*> a, LaunchCont
     case KernelKind::kReduce: return prepare_reduce(k, std::move(a), context);
     case KernelKind::kContract: return prepare_contract(k, std::move(a), context);
     case KernelKind::kComposite: return prepare_composite(k, std::move(a), context);
+    case KernelKind::kShader: fail("the Program was compiled for a GPU: the CPU cannot run its text");
     case KernelKind::kGather: {
       const std::int64_t n = k.arg_dims[1][0], vocabulary = k.arg_dims[0][0], cols = k.arg_dims[0][1];
       return [=, &pool] { gather_rows(n, cols, vocabulary, a[0], ids(a[1]), a[2], pool); };
