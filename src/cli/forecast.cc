@@ -16,30 +16,6 @@ struct ForecastCommand {
   Common common;
 };
 
-// Quoted where a comma, a quote or a line end would break it.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-std::string shortest(double value) { return Json(value).dump(); }  // gives the double back bit for bit
-
-std::string as_csv(const NextForecast& next, const Series& series) {
-  const bool bands = !next.values.low.empty();
-  std::string text = csv_cell(series.time_name.empty() ? "row" : series.time_name) + (bands ? ",p10," : ",") +
-                     csv_cell(series.target_name) + (bands ? ",p90\n" : "\n");
-  for (std::size_t h = 0; h < next.times.size(); ++h) {
-    text += csv_cell(format_point(next.times[h], series.step));
-    if (bands) text += "," + shortest(next.values.low[h]);
-    text += "," + shortest(next.values.middle[h]);
-    if (bands) text += "," + shortest(next.values.high[h]);
-    text += "\n";
-  }
-  return text;
-}
-
 int forecast(const ForecastCommand& c) {
   const SessionOptions session = session_options(c.common);
   const SavedModel saved = load_model(c.model);
@@ -53,7 +29,7 @@ int forecast(const ForecastCommand& c) {
   for (const std::string& notice : series.notices) std::fprintf(people, "  note: %s\n", notice.c_str());
   for (const std::string& line : forecast_table(next, series.step, next.times.size()))
     std::fprintf(people, "%s\n", line.c_str());
-  if (!c.out.empty()) write_output(c.out, as_csv(next, series));
+  if (!c.out.empty()) write_output(c.out, forecast_csv(next, series));
   if (!c.common.json.empty()) {
     Json json;
     json["model"] = forecaster_kind_name(saved.model.settings.model.kind);

@@ -148,13 +148,19 @@ std::string find_target(const Table& table, const SeriesOptions& options, const 
   fail(table.source, ": there are several number columns. Name the target: ", list, numbers.size() > 20 ? ", …." : ".");
 }
 
+RowTimes times_of(const Column& time) {
+  if (!time.problem.empty()) fail(time.problem);
+  const bool numbers = time.kind == ColumnKind::kNumber;
+  const TimeFormat format = numbers ? guess_number_format(time.values) : time.time_format;
+  return {time.name, format != TimeFormat::kCounter, numbers ? numbers_to_seconds(time.values, format) : time.values};
+}
+
 void read_times(Draft& draft, const Column& time) {
   const Table& table = draft.table;
-  if (!time.problem.empty()) fail(time.problem);
-  const TimeFormat format = time.kind == ColumnKind::kNumber ? guess_number_format(time.values) : time.time_format;
-  draft.series.time_name = time.name;
-  draft.series.times = time.kind == ColumnKind::kNumber ? numbers_to_seconds(time.values, format) : time.values;
-  draft.series.step.unit = format == TimeFormat::kCounter ? TimeStep::Unit::kCounter : TimeStep::Unit::kSeconds;
+  RowTimes read = times_of(time);
+  draft.series.time_name = std::move(read.name);
+  draft.series.times = std::move(read.times);
+  draft.series.step.unit = read.calendar ? TimeStep::Unit::kSeconds : TimeStep::Unit::kCounter;
   for (std::size_t i = 0; i < draft.size(); ++i) {
     if (std::isnan(draft.series.times[i])) {
       fail(table.source, ": row ", table.line_of(static_cast<std::int64_t>(i)), ", column '", time.name,
@@ -372,6 +378,16 @@ std::vector<double> Series::future_times(std::int64_t count) const {
   std::vector<double> future;
   for (std::int64_t i = 1; i <= count; ++i) future.push_back(advance(times.back(), step, i));
   return future;
+}
+
+RowTimes row_times(const Table& table, const SeriesOptions& options) {
+  std::optional<Column> made;
+  std::vector<std::string> notices;
+  const Column* time = find_time_column(table, options, &made, &notices);
+  if (time != nullptr) return times_of(*time);
+  RowTimes rows{"", false, std::vector<double>(static_cast<std::size_t>(table.num_rows))};
+  std::iota(rows.times.begin(), rows.times.end(), 0.0);
+  return rows;
 }
 
 Series make_series(const Table& table, const SeriesOptions& options) {

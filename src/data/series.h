@@ -57,6 +57,14 @@ struct Series {
 // Throws Error naming file, row and column and what to do.
 Series make_series(const Table& table, const SeriesOptions& options);
 
+// When each row of a table was, in the file's order and as make_series finds it.
+struct RowTimes {
+  std::string name;           // of the time column; "" when rows are just in order
+  bool calendar = false;      // seconds (data/time.h) rather than plain numbers
+  std::vector<double> times;  // NaN where missing
+};
+RowTimes row_times(const Table& table, const SeriesOptions& options = {});
+
 // Parts in time order: training [0, train_end), validation [train_end, validation_end), test [validation_end, test_end).
 struct Split {
   std::int64_t train_end = 0, validation_end = 0, test_end = 0;

@@ -8,7 +8,7 @@
 
 namespace tabgrad {
 
-Session::Session(std::unique_ptr<Backend> backend, std::unique_ptr<ThreadPool> pool)
+Session::Session(std::unique_ptr<Backend> backend, std::shared_ptr<ThreadPool> pool)
     : pool_(std::move(pool)), backend_(std::move(backend)) {}
 
 void Session::write(const std::string& name, const HostTensor& value) {
@@ -73,7 +73,7 @@ Session make_session(const std::vector<EntryGraph>& entries, const SessionOption
                    static_cast<double>(e.arena_elements) * 4e-6);
   }
   if (flags::debug() >= 3) std::fputs(dump(program).c_str(), stderr);
-  auto pool = std::make_unique<ThreadPool>(options.threads);
+  auto pool = options.pool ? options.pool : std::make_shared<ThreadPool>(options.threads);
   std::unique_ptr<Backend> backend = make_cpu_backend(std::move(program), *pool);
   return Session(std::move(backend), std::move(pool));
 }

@@ -17,12 +17,13 @@ namespace tabgrad {
 struct SessionOptions {
   std::string device = "cpu";
   int threads = 0;                               // 0: TABGRAD_THREADS or all cores
+  std::shared_ptr<ThreadPool> pool{};            // in place of threads: for sessions that never run at the same time
   bool fuse = true, claim = true, arena = true;  // also switched off by TABGRAD_NOFUSE, _NOCLAIM, _NOARENA
 };
 
 class Session {
  public:
-  explicit Session(std::unique_ptr<Backend> backend, std::unique_ptr<ThreadPool> pool);
+  explicit Session(std::unique_ptr<Backend> backend, std::shared_ptr<ThreadPool> pool);
 
   void write(const std::string& name, const HostTensor& value);
   void write(const std::string& name, const float* data, std::int64_t count);
@@ -41,7 +42,7 @@ class Session {
   std::vector<std::string> names(BufferRole role) const;
 
  private:
-  std::unique_ptr<ThreadPool> pool_;  // outlives backend_
+  std::shared_ptr<ThreadPool> pool_;  // outlives backend_
   std::unique_ptr<Backend> backend_;
 };
 

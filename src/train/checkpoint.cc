@@ -78,9 +78,14 @@ void prepare_folder(const std::string& folder) {
   fs::remove(probe, error);
 }
 
+ModelFiles write_model(const ForecastModel& model, const NamedTensors& weights) {
+  return {to_json(model, hash_text(hash_values(weights))), write_safetensors(weights, {{"format", "tabgrad"}})};
+}
+
 void save_model(const std::string& folder, const ForecastModel& model, const NamedTensors& weights) {
-  write_file_atomically(join(folder, kNextWeights), write_safetensors(weights, {{"format", "tabgrad"}}));
-  write_file_atomically(join(folder, kModelFile), to_json(model, hash_text(hash_values(weights))));
+  const ModelFiles files = write_model(model, weights);
+  write_file_atomically(join(folder, kNextWeights), files.weights);
+  write_file_atomically(join(folder, kModelFile), files.description);
   std::error_code error;
   fs::rename(join(folder, kNextWeights), join(folder, kWeightsFile), error);
   if (error) fail(join(folder, kWeightsFile), " cannot be replaced: ", error.message());
@@ -118,34 +123,42 @@ SavedModel load_model(const std::string& folder) {
   fail(problem, ". The model folder is damaged: copy it again, or train again.");
 }
 
-void save_checkpoint(const std::string& folder, const Checkpoint& checkpoint) {
+std::string write_checkpoint(const Checkpoint& checkpoint) {
   Json state;
   FieldWriter writer(state);
   TrainerState copy = checkpoint.state;
   fields(writer, copy);
-  const std::map<std::string, std::string> metadata{
-      {"trainer", state.dump()}, {"settings", to_json(checkpoint.settings)}, {"data", checkpoint.data_hash}};
-  write_file_atomically(join(folder, kCheckpointFile), write_safetensors(checkpoint.tensors, metadata));
+  return write_safetensors(checkpoint.tensors, {{"trainer", state.dump()},
+                                                {"settings", to_json(checkpoint.settings)},
+                                                {"data", checkpoint.data_hash}});
+}
+
+Checkpoint read_checkpoint(std::string_view bytes, const std::string& name) {
+  Safetensors file = read_safetensors(bytes, name);
+  const auto part = [&](const char* key) {
+    const auto found = file.metadata.find(key);
+    if (found == file.metadata.end()) fail(name, ": its '", key, "' is missing");
+    return found->second;
+  };
+  Checkpoint checkpoint;
+  checkpoint.settings = settings_from_json(part("settings"), name + " (settings)");
+  checkpoint.data_hash = part("data");
+  const Json state = parse_json(part("trainer"), name + " (trainer)");
+  FieldReader reader(state, name + " (trainer)", "");
+  fields(reader, checkpoint.state);
+  checkpoint.tensors = std::move(file.tensors);
+  return checkpoint;
+}
+
+void save_checkpoint(const std::string& folder, const Checkpoint& checkpoint) {
+  write_file_atomically(join(folder, kCheckpointFile), write_checkpoint(checkpoint));
 }
 
 std::optional<Checkpoint> load_checkpoint(const std::string& folder) {
   const std::string path = join(folder, kCheckpointFile);
   if (!exists(path)) return std::nullopt;
   try {
-    Safetensors file = read_tensors(path);
-    const auto part = [&](const char* key) {
-      const auto found = file.metadata.find(key);
-      if (found == file.metadata.end()) fail(path, ": its '", key, "' is missing");
-      return found->second;
-    };
-    Checkpoint checkpoint;
-    checkpoint.settings = settings_from_json(part("settings"), path + " (settings)");
-    checkpoint.data_hash = part("data");
-    const Json state = parse_json(part("trainer"), path + " (trainer)");
-    FieldReader reader(state, path + " (trainer)", "");
-    fields(reader, checkpoint.state);
-    checkpoint.tensors = std::move(file.tensors);
-    return checkpoint;
+    return read_checkpoint(read_file(path), path);
   } catch (const Error& e) {
     fail(e.what(), " This run cannot be resumed: delete ", path, " and train again.");
   }

@@ -5,7 +5,7 @@
 //   checkpoint.safetensors  a run to go on with: current and best weights, optimizer state; settings and the trainer's numbers
 //                           in its metadata
 //
-// Does: writes and reads the three. Does not: train, or decide when to save.
+// Does: writes and reads the three, in a folder or as bytes. Does not: train, or decide when to save.
 //
 // Invariants:
 // - A crash, kill or full disk at any moment leaves the set that was there before or the new one. Every file is replaced
@@ -15,6 +15,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tensor/host_tensor.h"
 #include "train/forecast_config.h"
@@ -30,6 +31,12 @@ inline constexpr const char* kCheckpointFile = "checkpoint.safetensors";
 // Makes the folder if need be and checks that it can be written. Throws Error naming it and the reason.
 void prepare_folder(const std::string& folder);
 
+// The contents of the first two.
+struct ModelFiles {
+  std::string description, weights;
+};
+ModelFiles write_model(const ForecastModel& model, const NamedTensors& weights);
+
 void save_model(const std::string& folder, const ForecastModel& model, const NamedTensors& weights);
 struct SavedModel {
   ForecastModel model;
@@ -43,6 +50,10 @@ struct Checkpoint {
   TrainerState state;
   NamedTensors tensors;  // Trainer::save()
 };
+// The file's bytes, for those who keep them elsewhere than in a folder. `name` is the file's, for messages.
+std::string write_checkpoint(const Checkpoint& checkpoint);
+Checkpoint read_checkpoint(std::string_view bytes, const std::string& name);
+
 void save_checkpoint(const std::string& folder, const Checkpoint& checkpoint);
 // nullopt when the folder has no checkpoint.
 std::optional<Checkpoint> load_checkpoint(const std::string& folder);

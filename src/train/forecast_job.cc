@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "nn/parameters.h"
+#include "train/json_fields.h"
 
 namespace tabgrad {
 namespace {
@@ -75,7 +76,31 @@ Bands to_bands(const WindowMaker& maker, WindowRange origins, const ForecastMode
   return bands;
 }
 
+// Quoted where a comma, a quote or a line end would break it.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string shortest(double value) { return Json(value).dump(); }  // gives the double back bit for bit
+
 }  // namespace
+
+std::string forecast_csv(const NextForecast& next, const Series& series) {
+  const bool bands = !next.values.low.empty();
+  std::string text = csv_cell(series.time_name.empty() ? "row" : series.time_name) + (bands ? ",p10," : ",") +
+                     csv_cell(series.target_name) + (bands ? ",p90\n" : "\n");
+  for (std::size_t h = 0; h < next.times.size(); ++h) {
+    text += csv_cell(format_point(next.times[h], series.step));
+    if (bands) text += "," + shortest(next.values.low[h]);
+    text += "," + shortest(next.values.middle[h]);
+    if (bands) text += "," + shortest(next.values.high[h]);
+    text += "\n";
+  }
+  return text;
+}
 
 WindowBatches::WindowBatches(const WindowMaker& maker, WindowRange training, WindowRange validation, std::int64_t batch,
                              std::int64_t eval_batch)
@@ -136,32 +161,35 @@ std::vector<float> predict_windows(Session& session, const WindowMaker& maker, W
   return all;
 }
 
-ForecastJob::ForecastJob(Series series, ForecastSettings settings, const SessionOptions& options, std::optional<Split> split)
-    : series_(std::move(series)), settings_(std::move(settings)), notices_(series_.notices) {
-  check_settings(settings_);
-  ForecasterConfig& config = settings_.model;
+ForecastSetup::ForecastSetup(Series given, ForecastSettings chosen, std::optional<Split> given_split)
+    : series(std::move(given)), settings(std::move(chosen)), notices(series.notices) {
+  check_settings(settings);
+  ForecasterConfig& config = settings.model;
   try {
-    split_ = split ? *split : split_series(series_.num_steps(), settings_.split);
-    ranges_ = window_ranges(split_, config.window, config.horizon);
+    split = given_split ? *given_split : split_series(series.num_steps(), settings.split);
+    ranges = window_ranges(split, config.window, config.horizon);
   } catch (const Error& e) {
-    fail(series_.source, ": ", e.what());
+    fail(series.source, ": ", e.what());
   }
-  RecipeChoices choices{config.window, config.horizon, settings_.season, settings_.normalise, settings_.predict, {}};
-  if (!settings_.calendar.empty()) choices.calendar = calendar_from(settings_.calendar, series_.step);
-  maker_ = std::make_unique<WindowMaker>(series_, fit_recipe(series_, split_.train_end, choices, &notices_));
-  config.channels = recipe().channels();
-  config.future_channels = recipe().calendar_channels();
-  quantiles_ = quantile_count(config);
-  TrainerConfig training = settings_.training;
-  training.batch = std::min(training.batch, ranges_.train.count);
-  training.eval_batch = std::min(kEvalBatch, std::max(ranges_.validation.count, ranges_.test.count));
-  eval_batch_ = training.eval_batch;
+  RecipeChoices choices{config.window, config.horizon, settings.season, settings.normalise, settings.predict, {}};
+  if (!settings.calendar.empty()) choices.calendar = calendar_from(settings.calendar, series.step);
+  maker = std::make_unique<WindowMaker>(series, fit_recipe(series, split.train_end, choices, &notices));
+  config.channels = maker->recipe().channels();
+  config.future_channels = maker->recipe().calendar_channels();
+  training = settings.training;
+  training.batch = std::min(training.batch, ranges.train.count);
+  training.eval_batch = std::min(kEvalBatch, std::max(ranges.validation.count, ranges.test.count));
+  model = build_forecaster(config, training.batch, training.eval_batch, training.optimizer, settings.clip);
+}
 
-  BuiltModel built = build_forecaster(config, training.batch, training.eval_batch, training.optimizer, settings_.clip);
-  parameters_ = parameter_count(built.parameters);
-  session_ = std::make_unique<Session>(make_session(built.entries, options));
-  write_initial_values(*session_, built.parameters, training.seed);
-  batches_ = std::make_unique<WindowBatches>(*maker_, ranges_.train, ranges_.validation, training.batch, training.eval_batch);
+ForecastJob::ForecastJob(Series series, ForecastSettings settings, const SessionOptions& options, std::optional<Split> split)
+    : setup_(std::move(series), std::move(settings), split), parameters_(parameter_count(setup_.model.parameters)) {
+  const TrainerConfig& training = setup_.training;
+  session_ = std::make_unique<Session>(make_session(setup_.model.entries, options));
+  write_initial_values(*session_, setup_.model.parameters, training.seed);
+  setup_.model.entries.clear();  // the session has its Program
+  batches_ = std::make_unique<WindowBatches>(*setup_.maker, setup_.ranges.train, setup_.ranges.validation, training.batch,
+                                             training.eval_batch);
   trainer_ = std::make_unique<Trainer>(*session_, *batches_, training);
 }
 
@@ -170,31 +198,34 @@ std::string ForecastJob::data_hash() const {
   const auto add = [&](const std::vector<double>& values) {
     for (double v : values) hash = (hash ^ std::bit_cast<std::uint64_t>(v)) * 0x100000001B3u;
   };
-  add(series_.times);
-  add(series_.target);
-  for (const FeatureColumn& feature : series_.features) add(feature.values);
+  add(series().times);
+  add(series().target);
+  for (const FeatureColumn& feature : series().features) add(feature.values);
   return hash_text(hash);
 }
 
 ForecastResult ForecastJob::judge() {
   TG_CHECK(trainer_->state().end != EndReason::kNone);
   const WindowRecipe& r = recipe();
+  const WindowMaker& maker = *setup_.maker;
+  const WindowRanges& ranges = setup_.ranges;
+  const std::int64_t quantiles = quantile_count(settings().model), eval_batch = setup_.training.eval_batch;
   ForecastResult result;
   ForecastModel& model = result.model;
-  model.settings = settings_;
+  model.settings = settings();
   model.recipe = r;
-  model.step = series_.step;
+  model.step = series().step;
   model.best_epoch = std::max<std::int64_t>(0, trainer_->state().best_epoch);
   model.steps = trainer_->state().step;
   for (const std::string& name : session_->names(BufferRole::kParameter))
     result.weights.emplace_back(name, session_->read(name));
 
-  if (settings_.model.quantiles.empty() && ranges_.validation.count > 0) {
-    const std::vector<float> y = predict_windows(*session_, *maker_, ranges_.validation, 1, eval_batch_);
+  if (settings().model.quantiles.empty() && ranges.validation.count > 0) {
+    const std::vector<float> y = predict_windows(*session_, maker, ranges.validation, 1, eval_batch);
     std::vector<float> target(static_cast<std::size_t>(r.horizon));
     std::vector<std::vector<double>> errors(target.size());
-    for (std::int64_t i = 0; i < ranges_.validation.count; ++i) {
-      maker_->targets(ranges_.validation.first + i, target.data());
+    for (std::int64_t i = 0; i < ranges.validation.count; ++i) {
+      maker.targets(ranges.validation.first + i, target.data());
       for (std::size_t h = 0; h < target.size(); ++h) {
         errors[h].push_back(static_cast<double>(target[h]) -
                             static_cast<double>(y[static_cast<std::size_t>(i * r.horizon) + h]));
@@ -206,28 +237,28 @@ ForecastResult ForecastJob::judge() {
     }
   }
 
-  result.test = ranges_.test;
-  result.truth = window_truth(series_.target, result.test, r.horizon);
+  result.test = ranges.test;
+  result.truth = window_truth(series().target, result.test, r.horizon);
   result.forecast =
-      to_bands(*maker_, result.test, model, predict_windows(*session_, *maker_, result.test, quantiles_, eval_batch_));
+      to_bands(maker, result.test, model, predict_windows(*session_, maker, result.test, quantiles, eval_batch));
   if (!result.forecast.low.empty()) result.band_coverage = coverage(result.truth, result.forecast.low, result.forecast.high);
 
-  const double scale = in_sample_naive_mae({series_.target.data(), static_cast<std::size_t>(split_.train_end)}, r.season);
+  const double scale = in_sample_naive_mae({series().target.data(), static_cast<std::size_t>(split().train_end)}, r.season);
   model.metrics = point_metrics(result.truth, result.forecast.middle, scale);
   const auto baseline = [&](const char* name, const std::vector<double>& forecast) {
     model.baselines.push_back({name, point_metrics(result.truth, forecast, scale)});
   };
-  baseline("last value", last_value_forecast(series_.target, result.test, r.horizon));
-  baseline("seasonal naive", seasonal_naive_forecast(series_.target, result.test, r.horizon, r.season));
-  const LinearAr ar = fit_linear_ar(series_.target, ranges_.train, std::min(r.window, kMaxArWindow), r.horizon);
-  if (!ar.notice.empty()) notices_.push_back(ar.notice);
-  baseline("linear AR", ar.forecast(series_.target, result.test));
-  result.verdict = compare_with_baselines({forecaster_title(settings_.model.kind), model.metrics}, model.baselines,
+  baseline("last value", last_value_forecast(series().target, result.test, r.horizon));
+  baseline("seasonal naive", seasonal_naive_forecast(series().target, result.test, r.horizon, r.season));
+  const LinearAr ar = fit_linear_ar(series().target, ranges.train, std::min(r.window, kMaxArWindow), r.horizon);
+  if (!ar.notice.empty()) setup_.notices.push_back(ar.notice);
+  baseline("linear AR", ar.forecast(series().target, result.test));
+  result.verdict = compare_with_baselines({forecaster_title(settings().model.kind), model.metrics}, model.baselines,
                                           is_flat(result.truth, result.forecast.middle));
 
-  const WindowRange last{series_.num_steps(), 1};
-  result.next = {series_.future_times(r.horizon),
-                 to_bands(*maker_, last, model, predict_windows(*session_, *maker_, last, quantiles_, eval_batch_))};
+  const WindowRange last{series().num_steps(), 1};
+  result.next = {series().future_times(r.horizon),
+                 to_bands(maker, last, model, predict_windows(*session_, maker, last, quantiles, eval_batch))};
   return result;
 }
 

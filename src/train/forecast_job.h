@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "models/built_model.h"
 #include "train/forecast_config.h"
 #include "train/trainer.h"
 
@@ -47,6 +48,9 @@ struct NextForecast {
   Bands values;
 };
 
+// As a CSV file: time, P10 and P90 where there are bands, the target's name over the forecast.
+std::string forecast_csv(const NextForecast& next, const Series& series);
+
 struct ForecastResult {
   ForecastModel model;
   NamedTensors weights;
@@ -58,19 +62,37 @@ struct ForecastResult {
   NextForecast next;
 };
 
+// All of a run that is known before there is a device: cheap, nothing is allocated for training.
+struct ForecastSetup {
+  // split: the default is settings.split. Throws Error when the data do not fit the settings.
+  ForecastSetup(Series series, ForecastSettings settings, std::optional<Split> split = std::nullopt);
+  ForecastSetup(const ForecastSetup&) = delete;  // maker refers to series
+  ForecastSetup& operator=(const ForecastSetup&) = delete;
+
+  Series series;
+  ForecastSettings settings;  // with the model's channels filled in
+  std::vector<std::string> notices;  // the series' notices come first
+  Split split;
+  WindowRanges ranges;
+  std::unique_ptr<WindowMaker> maker;
+  TrainerConfig training;  // settings.training with batches no larger than the data
+  BuiltModel model;
+};
+
 class ForecastJob {
  public:
-  // split: the default is settings.split. Throws Error when the data do not fit the settings.
+  // As ForecastSetup, with a session on a device.
   ForecastJob(Series series, ForecastSettings settings, const SessionOptions& options,
               std::optional<Split> split = std::nullopt);
 
   Trainer& trainer() { return *trainer_; }
   const Session& session() const { return *session_; }
-  const Series& series() const { return series_; }
-  const Split& split() const { return split_; }
-  const WindowRecipe& recipe() const { return maker_->recipe(); }
-  const ForecastSettings& settings() const { return settings_; }
-  const std::vector<std::string>& notices() const { return notices_; }  // the series' notices come first
+  const ForecastSetup& setup() const { return setup_; }
+  const Series& series() const { return setup_.series; }
+  const Split& split() const { return setup_.split; }
+  const WindowRecipe& recipe() const { return setup_.maker->recipe(); }
+  const ForecastSettings& settings() const { return setup_.settings; }
+  const std::vector<std::string>& notices() const { return setup_.notices; }
   std::int64_t parameters() const { return parameters_; }
   std::string data_hash() const;  // tells whether a file changed between a checkpoint and its resumption
 
@@ -78,16 +100,11 @@ class ForecastJob {
   ForecastResult judge();
 
  private:
-  Series series_;
-  ForecastSettings settings_;
-  Split split_;
-  std::vector<std::string> notices_;
-  WindowRanges ranges_;
-  std::unique_ptr<WindowMaker> maker_;
+  ForecastSetup setup_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<WindowBatches> batches_;
   std::unique_ptr<Trainer> trainer_;
-  std::int64_t parameters_ = 0, quantiles_ = 1, eval_batch_ = 1;
+  std::int64_t parameters_ = 0;
 };
 
 // The steps after the end of a series, by a saved model. Throws Error when the series is too short, of another step or lacks
