@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "data/time.h"
 
 namespace tabgrad::csv {
@@ -282,23 +283,11 @@ Dialect find_dialect(std::string_view sample, bool has_more, char delimiter, std
   return dialect;
 }
 
-bool is_utf8(std::string_view s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto byte = [&](std::size_t k) { return i + k < s.size() ? static_cast<unsigned char>(s[i + k]) : 0u; };
-    const unsigned c = byte(0);
-    const std::size_t length = c < 0x80                ? 1
-                               : c >= 0xC2 && c < 0xE0 ? 2
-                               : c >= 0xE0 && c < 0xF0 ? 3
-                               : c >= 0xF0 && c < 0xF5 ? 4
-                                                       : 0;
-    if (length == 0) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((byte(k) & 0xC0u) != 0x80u) return false;
-    }
-    const unsigned second = byte(1);
-    if ((c == 0xE0 && second < 0xA0) || (c == 0xED && second >= 0xA0)) return false;  // overlong, surrogates
-    if ((c == 0xF0 && second < 0x90) || (c == 0xF4 && second >= 0x90)) return false;  // overlong, past U+10FFFF
-    i += length;
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Char c = first_char(text);
+    if (c.kind != Utf8Char::kValid) return false;
+    text.remove_prefix(c.bytes);
   }
   return true;
 }

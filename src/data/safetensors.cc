@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "data/csv_dialect.h"
+#include "data/strict_json.h"
 
 namespace tabgrad {
 namespace {
@@ -131,25 +132,6 @@ HostTensor read_tensor(const Entry& entry, const char* data) {
   return tensor;
 }
 
-// Parses the header, refusing deep nesting and keys that come twice (the JSON library would keep the last one).
-json parse_header(std::string_view text, const std::string& file) {
-  std::vector<std::set<std::string>> keys;
-  const auto check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > kMaxJsonDepth) fail(file, ": the header is nested too deeply. The file is damaged.");
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-      fail(file, ": the name ", quoted(value.get<std::string>()), " comes twice in the header. The file is damaged.");
-    }
-    return true;
-  };
-  try {
-    return json::parse(text, check);
-  } catch (const json::exception&) {
-    fail(file, ": the header is no valid JSON. The file is damaged or no safetensors file.");
-  }
-}
-
 }  // namespace
 
 std::string write_safetensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
@@ -196,8 +178,7 @@ Safetensors read_safetensors(std::string_view bytes, const std::string& name) {
          ". The file is cut short or no safetensors file.");
   }
   const std::string_view header_text = bytes.substr(8, header_bytes);
-  if (!header_text.starts_with('{')) fail(name, ": the header is no valid JSON. The file is damaged or no safetensors file.");
-  const json header = parse_header(header_text, name);
+  const json header = parse_strict_json(header_text, name + ": the header", kMaxJsonDepth);
   const std::string_view data = bytes.substr(8 + header_bytes);
 
   Safetensors file;

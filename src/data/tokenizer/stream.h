@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/tokenizer/tokenizer.h"
@@ -24,8 +25,8 @@ class Encoder {
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  void feed(std::string_view text, std::vector<std::int32_t>* ids);  // appends the ids that are certain by now
-  void finish(std::vector<std::int32_t>* ids);                       // the text ends here: appends the rest; then a new text
+  void feed(std::string_view text, std::vector<std::int32_t>* ids);  // appends ids of what is certain by now
+  void finish(std::vector<std::int32_t>* ids);                       // the text ends: appends the rest; next a new text
 
  private:
   struct State;
@@ -38,7 +39,7 @@ class Utf8Decoder {
   explicit Utf8Decoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   std::string feed(std::int32_t id);  // the characters that are whole by now, perhaps none
-  std::string finish();               // the rest; then a new text
+  std::string finish();               // the rest; next a new text
 
  private:
   Tokenizer tokenizer_;

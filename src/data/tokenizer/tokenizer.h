@@ -18,7 +18,8 @@
 
 namespace tabgrad {
 
-struct TokenizerModel;
+struct TokenizerModel;  // model.h
+struct TokenizerParts;  // bpe.h
 
 class Tokenizer {
  public:
@@ -27,7 +28,7 @@ class Tokenizer {
   // `file` is the file's name, for messages. Throws Error naming what is damaged or cannot be had here. Truncation, padding
   // and the post-processor, which act on whole sequences, are not read.
   static Tokenizer from_json(std::string_view json, const std::string& file);
-  explicit Tokenizer(TokenizerModel model);
+  explicit Tokenizer(TokenizerParts parts);
 
   std::string to_json() const;
 
