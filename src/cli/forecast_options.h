@@ -4,12 +4,9 @@
 // interrupted run. Does not: read data, train.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "cli/settings_options.h"
 #include "train/forecast_config.h"
 
 namespace tabgrad::cli {
@@ -30,13 +27,9 @@ class ForecastOptions {
   double max_minutes = 0;  // 0: no limit
 
  private:
-  using Apply = std::function<void(ForecastSettings&)>;
-  template <typename Value>
-  void add(CLI::App& app, const char* name, const char* help, std::function<void(ForecastSettings&, const Value&)> apply);
-
   std::string model_ = "lstm";
   CLI::Option* model_option_ = nullptr;
-  std::vector<std::pair<CLI::Option*, Apply>> applies_;  // in the order in which they are declared
+  SettingsOptions<ForecastSettings> given_;
 };
 
 }  // namespace tabgrad::cli

@@ -41,7 +41,9 @@ int run(int argc, char** argv) {
   CLI::App* train = app.add_subcommand("train", "Train a model");
   train->require_subcommand(1);
   add_train_forecast(*train, command);
+  add_train_lm(*train, command);
   add_forecast(app, command);
+  add_generate(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help

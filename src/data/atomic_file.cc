@@ -118,23 +118,25 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   if (folder.fd() >= 0) ::fsync(folder.fd());
 }
 
-std::string read_file(const std::string& path, std::uint64_t max_bytes) {
+void read_file_in_chunks(const std::string& path, const std::function<void(std::string_view)>& take) {
   File file(open_to_read(path));
-  std::string bytes;
   std::vector<char> block(1 << 20);
-  while (const std::size_t n = read_some(file.fd(), block.data(), block.size(), path)) {
-    if (bytes.size() + n > max_bytes) fail(path, ": is larger than ", max_bytes, " bytes, the most that is read.");
-    bytes.append(block.data(), n);
-  }
+  while (const std::size_t n = read_some(file.fd(), block.data(), block.size(), path)) take({block.data(), n});
+}
+
+std::string read_file(const std::string& path, std::uint64_t max_bytes) {
+  std::string bytes;
+  read_file_in_chunks(path, [&](std::string_view chunk) {
+    if (bytes.size() + chunk.size() > max_bytes) fail(path, ": is larger than ", max_bytes, " bytes, the most that is read.");
+    bytes.append(chunk);
+  });
   return bytes;
 }
 
 Table read_csv_file(const std::string& path, CsvOptions options) {
   if (options.name == "input") options.name = path;
-  File file(open_to_read(path));
   CsvReader reader(std::move(options));
-  std::vector<char> block(1 << 20);
-  while (const std::size_t n = read_some(file.fd(), block.data(), block.size(), path)) reader.feed({block.data(), n});
+  read_file_in_chunks(path, [&](std::string_view chunk) { reader.feed(chunk); });
   return reader.finish();
 }
 

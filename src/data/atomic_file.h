@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ void write_file_atomically(const std::string& path, std::string_view bytes);
 
 // The whole file. Throws Error naming path and reason, or when it is larger than max_bytes.
 std::string read_file(const std::string& path, std::uint64_t max_bytes = std::uint64_t{4} << 30);
+
+// Gives the file's bytes to `take`, 1 MiB at a time. Throws Error naming path and reason.
+void read_file_in_chunks(const std::string& path, const std::function<void(std::string_view)>& take);
 
 // Reads 1 MiB at a time. options.name is set to the path when it is still "input".
 Table read_csv_file(const std::string& path, CsvOptions options = {});

@@ -48,7 +48,7 @@ Tensor transformer_encoder(Builder& b, const ForecasterConfig& c, Tensor x) {
     h = b.dropout(b.linear("input", x, c.units, Init::glorot_uniform()) + positions, c.dropout);
   }
   BlockOptions block;
-  block.heads = static_cast<int>(c.heads);
+  block.heads = {.query = static_cast<int>(c.heads), .key = static_cast<int>(c.heads)};
   block.init = Init::glorot_uniform();
   block.residual_init = Init::glorot_uniform();
   block.dropout = c.dropout;
@@ -57,7 +57,7 @@ Tensor transformer_encoder(Builder& b, const ForecasterConfig& c, Tensor x) {
     h = transformer_block(b, str("h", l), h, block);
   }
   const Layer layer(b, "ln_f");
-  return reshape(b.layer_norm("ln_f", h), {x.dim(0), c.units});
+  return reshape(norm(b, "ln_f", h, NormKind::kLayerNorm, block.norm_eps), {x.dim(0), c.units});
 }
 
 // h (B,U), future (B,H,F) → (B,H,Q): one small network for all steps of the horizon, told apart by a bias each and by what is

@@ -4,59 +4,111 @@
 
 #include "nn/module.h"
 #include "nn/train_step.h"
-#include "nn/transformer.h"
 
 namespace tabgrad {
 namespace {
 
-void check_gpt(const GptConfig& c) {
-  if (c.layers < 1 || c.width < 1 || c.heads < 1 || c.context < 1 || c.batch < 1 || c.vocabulary < 1)
-    fail("[gpt] '", c.name, "': layers, width, heads, context, batch and vocabulary must all be at least 1");
-  if (c.width % c.heads != 0) fail("[gpt] '", c.name, "': ", c.heads, " heads do not divide the width ", c.width);
+Heads heads_of(const GptConfig& c) {
+  return {.query = static_cast<int>(c.heads), .key = static_cast<int>(c.kv_heads > 0 ? c.kv_heads : c.heads)};
 }
 
-// Mean negative log-likelihood of targets (B,T) given tokens (B,T).
-Tensor gpt_loss(Builder& b, const GptConfig& c) {
-  Graph& g = b.graph();
-  const Tensor tokens = input(g, "tokens", {c.batch, c.context}, Role::kInput, DType::kI32);
-  const Tensor targets = input(g, "targets", {c.batch, c.context}, Role::kInput, DType::kI32);
-  const Init init = Init::normal(0.02);
-  const Init residual = Init::normal(0.02 / std::sqrt(2.0 * static_cast<double>(c.layers)));
+// sin in the first half of the columns, cos in the second: position·10000^(−2i/d) (Vaswani et al. 2017).
+HostTensor sinusoidal_table(std::int64_t positions, std::int64_t width) {
+  const RopeTables tables = rope_tables(positions, width);
+  HostTensor table = HostTensor::zeros({positions, width});
+  const std::int64_t half = width / 2;
+  for (std::int64_t p = 0; p < positions; ++p)
+    for (std::int64_t i = 0; i < half; ++i) {
+      const auto from = static_cast<std::size_t>(p * half + i), to = static_cast<std::size_t>(p * width + i);
+      table.f32[to] = tables.sin.f32[from];
+      table.f32[to + static_cast<std::size_t>(half)] = tables.cos.f32[from];
+    }
+  return table;
+}
 
-  const Tensor token_embedding = b.param("tok_emb.w", {c.vocabulary, c.width}, init, true);
-  const Tensor position_embedding = b.param("pos_emb.w", {c.context, c.width}, init, true);
-  Tensor x;  // (B,T,d)
-  {
-    const Layer layer(b, "embedding");
-    x = gather(token_embedding, tokens) + position_embedding;
+// The model's body, shared by all entries. They differ in where a token stands and in what attention attends to.
+class Body {
+ public:
+  // position: i32 (1), where the only token stands; invalid: tokens stand at 0 … T−1.
+  Body(Builder& b, const GptConfig& c, Tensor position) : b_(b), c_(c), position_(position) {}
+
+  using Mix = std::function<Tensor(const std::string& layer, Tensor qkv)>;
+  // tokens (B,T) → the last norm's output (B,T,d).
+  Tensor hidden(Tensor tokens, const Mix& mix) {
+    const Init init = Init::normal(0.02);
+    embedding_ = b_.param("tok_emb.w", {c_.vocabulary, c_.width}, init, true);
+    Tensor x;
+    {
+      const Layer layer(b_, "embedding");
+      x = gather(embedding_, tokens);
+      if (c_.positions == PositionKind::kLearned) x = x + rows(b_.param("pos_emb.w", {c_.context, c_.width}, init, true));
+      if (c_.positions == PositionKind::kSinusoidal)
+        x = x + rows(literal(b_.graph(), "sinusoidal", sinusoidal_table(c_.context, c_.width)));
+      x = b_.dropout(x, c_.dropout);
+    }
+    BlockOptions block{.heads = heads_of(c_),
+                       .init = init,
+                       .residual_init = Init::normal(0.02 / std::sqrt(2.0 * static_cast<double>(c_.layers))),
+                       .dropout = c_.dropout,
+                       .norm = c_.norm,
+                       .norm_eps = c_.norm_eps,
+                       .mlp = c_.mlp,
+                       .mlp_width = c_.mlp_width,
+                       .qk_norm = c_.qk_norm};
+    if (c_.positions == PositionKind::kRope) {
+      RopeTables tables = rope_tables(c_.context, c_.width / c_.heads);
+      block.rope_cos = rows(literal(b_.graph(), "rope_cos", std::move(tables.cos)));
+      block.rope_sin = rows(literal(b_.graph(), "rope_sin", std::move(tables.sin)));
+    }
+    for (std::int64_t l = 0; l < c_.layers; ++l) {
+      const std::string name = str("h", l);
+      block.mix = mix ? [&](Tensor qkv) { return mix(name, qkv); } : std::function<Tensor(Tensor)>();
+      x = transformer_block(b_, name, x, block);
+    }
+    const Layer layer(b_, "head");
+    return norm(b_, "ln_f", x, c_.norm, c_.norm_eps);
   }
-  for (std::int64_t l = 0; l < c.layers; ++l)
-    x = transformer_block(b, str("h", l), x, {.heads = static_cast<int>(c.heads), .init = init, .residual_init = residual});
-  const Layer layer(b, "head");
-  x = b.layer_norm("ln_f", x);
-  const Tensor logits = matmul(x, token_embedding, false, true);  // (B,T,V)
-  return mean(cross_entropy(logits, targets), {0, 1});
+
+  // (…,d) → (…,V)
+  Tensor logits(Tensor hidden) {
+    const Layer layer(b_, "head");
+    const Tensor head = c_.tied ? embedding_ : b_.param("head.w", {c_.vocabulary, c_.width}, Init::normal(0.02), true);
+    return matmul(hidden, head, false, true);
+  }
+
+ private:
+  // The rows of a table (T,·) at which the tokens stand.
+  Tensor rows(Tensor table) const { return position_.graph ? gather(table, position_) : table; }
+
+  Builder& b_;
+  const GptConfig& c_;
+  Tensor position_, embedding_;
+};
+
+Body::Mix plain_mix(const GptConfig& c) {
+  if (c.positions != PositionKind::kAlibi) return {};
+  return [heads = heads_of(c)](const std::string&, Tensor qkv) { return alibi_attention(qkv, heads); };
 }
+
+// Negative log-likelihood of each target (B,T) given tokens (B,T), inputs named with a prefix.
+Tensor token_losses(Builder& b, const GptConfig& c, const std::string& prefix, double smoothing) {
+  Graph& g = b.graph();
+  const Tensor tokens = input(g, prefix + "tokens", {c.batch, c.context}, Role::kInput, DType::kI32);
+  const Tensor targets = input(g, prefix + "targets", {c.batch, c.context}, Role::kInput, DType::kI32);
+  Body body(b, c, {});
+  const Tensor logits = body.logits(body.hidden(tokens, plain_mix(c)));
+  const Layer layer(b, "head");
+  const Tensor nll = cross_entropy(logits, targets);
+  if (smoothing == 0) return nll;
+  // −Σ q log p = (1−ε)·nll + ε·(log Σ exp(x) − mean(x))
+  const Tensor top = max(logits, {-1}, true);
+  const Tensor lse = log(sum(exp(logits - top), {-1})) + reshape(top, nll.dims());
+  return nll * (1.0 - smoothing) + (lse - mean(logits, {-1})) * smoothing;
+}
+
+Tensor training_loss(Builder& b, const GptConfig& c) { return mean(token_losses(b, c, "", c.label_smoothing), {0, 1}); }
 
 }  // namespace
-
-const std::vector<GptConfig>& gpt_presets() {
-  static const std::vector<GptConfig> presets{
-      // name, layers, width, heads, context, batch
-      {"tiny", 2, 48, 3, 32, 16}, {"small", 3, 96, 3, 64, 16},  {"medium", 4, 128, 4, 96, 16},    {"large", 6, 192, 6, 128, 12},
-      {"xl", 8, 256, 8, 128, 8},  {"huge", 12, 256, 8, 256, 8}, {"massive", 14, 384, 12, 256, 4}, {"mega", 14, 384, 12, 512, 2},
-  };
-  return presets;
-}
-
-const GptConfig& gpt_preset(const std::string& name) {
-  std::string known;
-  for (const GptConfig& preset : gpt_presets()) {
-    if (preset.name == name) return preset;
-    known += (known.empty() ? "" : ", ") + preset.name;
-  }
-  fail("--preset '", name, "' is not known; there are: ", known);
-}
 
 OptimizerConfig gpt_optimizer() {
   OptimizerConfig config;
@@ -71,17 +123,50 @@ OptimizerConfig gpt_optimizer() {
 BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer, double clip_norm) {
   check_gpt(config);
   BuiltModel model;
-  for (const bool training : {true, false}) {
+  {
     Graph g;
-    Builder b(g, training);
-    const Tensor loss = gpt_loss(b, config);
-    g.outputs.push_back({training ? "loss" : "eval.loss", loss.value});
-    if (training) {
-      model.parameters = b.parameters();
-      add_training(g, loss, model.parameters, optimizer, clip_norm);
-    }
-    model.entries.push_back({training ? "train_step" : "evaluate", std::move(g)});
+    Builder b(g, true);
+    const Tensor loss = training_loss(b, config);
+    g.outputs.push_back({"loss", loss.value});
+    model.parameters = b.parameters();
+    add_training(g, loss, model.parameters, optimizer, clip_norm);
+    model.entries.push_back({"train_step", std::move(g)});
   }
+  Graph g;
+  Builder b(g, false);
+  g.outputs.push_back({"eval.nll", mean(token_losses(b, config, "eval.", 0), {1}).value});
+  model.entries.push_back({"evaluate", std::move(g)});
+  return model;
+}
+
+BuiltModel build_gpt_generation(const GptConfig& c) {
+  check_gpt(c);
+  BuiltModel model;
+  const Heads heads = heads_of(c);
+  const bool alibi = c.positions == PositionKind::kAlibi;
+  {
+    Graph g;
+    Builder b(g, false);
+    const Tensor tokens = input(g, "prefill.tokens", {1, c.context}, Role::kInput, DType::kI32);
+    const Tensor last = input(g, "prefill.last", {1}, Role::kInput, DType::kI32);
+    Body body(b, c, {});
+    const Tensor x = body.hidden(
+        tokens, [&](const std::string& layer, Tensor qkv) { return attend_and_fill_cache(layer, qkv, heads, alibi); });
+    const Tensor logits = body.logits(gather(reshape(x, {c.context, c.width}), last));
+    g.outputs.push_back({"prefill.logits", reshape(logits, {c.vocabulary}).value});
+    model.parameters = b.parameters();
+    model.entries.push_back({"prefill", std::move(g)});
+  }
+  Graph g;
+  Builder b(g, false);
+  const Tensor token = input(g, "decode.token", {1, 1}, Role::kInput, DType::kI32);
+  const Tensor position = input(g, "decode.position", {1}, Role::kInput, DType::kI32);
+  Body body(b, c, position);
+  const Tensor x = body.hidden(token, [&](const std::string& layer, Tensor qkv) {
+    return attend_to_cache(layer, qkv, heads, c.context, position, alibi);
+  });
+  g.outputs.push_back({"decode.logits", reshape(body.logits(x), {c.vocabulary}).value});
+  model.entries.push_back({"decode", std::move(g)});
   return model;
 }
 
@@ -90,7 +175,7 @@ BuiltModel build_gpt_gradients(const GptConfig& config) {
   BuiltModel model;
   Graph g;
   Builder b(g, true);
-  const Tensor loss = gpt_loss(b, config);
+  const Tensor loss = training_loss(b, config);
   model.parameters = b.parameters();
   g.outputs.push_back({"loss", loss.value});
   add_gradient_outputs(g, loss, model.parameters);
@@ -98,14 +183,14 @@ BuiltModel build_gpt_gradients(const GptConfig& config) {
   return model;
 }
 
-std::int64_t gpt_parameter_count(const GptConfig& c) {
-  return c.layers * (12 * c.width * c.width + 13 * c.width) + (c.vocabulary + c.context + 2) * c.width;
+std::vector<ParameterSpec> gpt_parameters(const GptConfig& config) {
+  check_gpt(config);
+  Graph g;
+  Builder b(g, false);
+  token_losses(b, config, "", 0);
+  return b.parameters();
 }
 
-double gpt_step_flops(const GptConfig& c) {
-  const auto layers = static_cast<double>(c.layers), d = static_cast<double>(c.width), t = static_cast<double>(c.context);
-  const double tokens = static_cast<double>(c.batch) * t;
-  return 6.0 * tokens * (12.0 * layers * d * d + static_cast<double>(c.vocabulary) * d) + 6.0 * layers * tokens * (t + 1.0) * d;
-}
+std::int64_t gpt_parameter_count(const GptConfig& config) { return parameter_count(gpt_parameters(config)); }
 
 }  // namespace tabgrad

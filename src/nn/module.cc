@@ -23,12 +23,6 @@ Tensor Builder::linear(const std::string& name, Tensor x, std::int64_t out, Init
   return tabgrad::linear(x, w, b);
 }
 
-Tensor Builder::layer_norm(const std::string& name, Tensor x) {
-  const Tensor g = param(name + ".g", {x.dim(-1)}, Init::ones(), false);
-  const Tensor b = param(name + ".b", {x.dim(-1)}, Init::zeros(), false);
-  return tabgrad::layer_norm(x, g, b);
-}
-
 Tensor Builder::dropout(Tensor x, double rate) {
   if (!training_ || rate == 0.0) return x;
   return tabgrad::dropout(x, rate, kFirstDropoutStream + dropouts_++);

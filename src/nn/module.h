@@ -26,8 +26,6 @@ class Builder {
   Tensor param(const std::string& name, Dims dims, Init init, bool decay);
   // x·W + b with parameters "<name>.w" (in,out) and "<name>.b" (out); W decays, b starts at 0.
   Tensor linear(const std::string& name, Tensor x, std::int64_t out, Init init);
-  // Layer norm over the last dimension with parameters "<name>.g" and "<name>.b".
-  Tensor layer_norm(const std::string& name, Tensor x);
   // x itself unless training. Every call draws from a stream of its own, in the order of the calls.
   Tensor dropout(Tensor x, double rate);
 

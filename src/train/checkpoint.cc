@@ -128,9 +128,9 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
   FieldWriter writer(state);
   TrainerState copy = checkpoint.state;
   fields(writer, copy);
-  return write_safetensors(checkpoint.tensors, {{"trainer", state.dump()},
-                                                {"settings", to_json(checkpoint.settings)},
-                                                {"data", checkpoint.data_hash}});
+  return write_safetensors(
+      checkpoint.tensors,
+      {{"trainer", state.dump()}, {"settings", to_json(checkpoint.settings)}, {"data", checkpoint.data_hash}});
 }
 
 Checkpoint read_checkpoint(std::string_view bytes, const std::string& name) {

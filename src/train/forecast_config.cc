@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "train/json_fields.h"
+#include "train/optimizer_fields.h"
 
 namespace tabgrad {
 namespace {
@@ -67,17 +68,6 @@ void fields(Fields& f, ForecasterConfig& m) {
   f.word("loss", m.loss, loss_kind_name, loss_kind_from);
   f.number("huber_delta", m.huber_delta, 0, 1e9);
   f.numbers("quantiles", m.quantiles);
-}
-
-template <typename Fields>
-void fields(Fields& f, OptimizerConfig& o) {
-  f.word("kind", o.kind, optimizer_kind_name, optimizer_kind_from);
-  f.number("beta1", o.beta1, 0, 1);
-  f.number("beta2", o.beta2, 0, 1);
-  f.number("eps", o.eps, 0, 1);
-  f.number("weight_decay", o.weight_decay, 0, 1e6);
-  f.number("momentum", o.momentum, 0, 1);
-  f.flag("nesterov", o.nesterov);
 }
 
 template <typename Fields>
@@ -191,23 +181,6 @@ void check_model(ForecastModel& m, const std::string& file) {
 }
 
 }  // namespace
-
-OptimizerConfig::Kind optimizer_kind_from(const std::string& word) {
-  using Kind = OptimizerConfig::Kind;
-  for (Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW}) {
-    if (word == optimizer_kind_name(kind)) return kind;
-  }
-  fail("optimizer '", word, "' is not known. Choose sgd, adam or adamw.");
-}
-
-const char* optimizer_kind_name(OptimizerConfig::Kind kind) {
-  switch (kind) {
-    case OptimizerConfig::Kind::kSgd: return "sgd";
-    case OptimizerConfig::Kind::kAdam: return "adam";
-    case OptimizerConfig::Kind::kAdamW: return "adamw";
-  }
-  TG_CHECK(false);
-}
 
 double default_learning_rate(ForecasterKind model, OptimizerConfig::Kind optimizer) {
   if (optimizer == OptimizerConfig::Kind::kSgd) return 0.03;

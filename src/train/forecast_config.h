@@ -55,8 +55,4 @@ std::string to_json(const ForecastModel& model, const std::string& weights_hash)
 // Throws Error naming the file and the field.
 ForecastModel model_from_json(const std::string& text, const std::string& file, std::string* weights_hash);
 
-// "sgd", "adam", "adamw". Throws Error on another word.
-OptimizerConfig::Kind optimizer_kind_from(const std::string& word);
-const char* optimizer_kind_name(OptimizerConfig::Kind kind);
-
 }  // namespace tabgrad

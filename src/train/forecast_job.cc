@@ -239,8 +239,7 @@ ForecastResult ForecastJob::judge() {
 
   result.test = ranges.test;
   result.truth = window_truth(series().target, result.test, r.horizon);
-  result.forecast =
-      to_bands(maker, result.test, model, predict_windows(*session_, maker, result.test, quantiles, eval_batch));
+  result.forecast = to_bands(maker, result.test, model, predict_windows(*session_, maker, result.test, quantiles, eval_batch));
   if (!result.forecast.low.empty()) result.band_coverage = coverage(result.truth, result.forecast.low, result.forecast.high);
 
   const double scale = in_sample_naive_mae({series().target.data(), static_cast<std::size_t>(split().train_end)}, r.season);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "train/chart.h"
+#include "train/optimizer_fields.h"
 
 namespace tabgrad {
 namespace {

@@ -67,26 +67,9 @@ Trainer::Trainer(Session& session, BatchSource& source, TrainerConfig config)
   schedule_ = schedule_of(config_, examples);
   steps_per_epoch_ = (examples + config_.batch - 1) / config_.batch;
   order_.resize(static_cast<std::size_t>(std::max(examples, source_.examples(Part::kValidation))));
-  best_ = slots(BufferRole::kParameter);
+  best_ = tensors(BufferRole::kParameter);
   state_.train_loss.reserve(static_cast<std::size_t>(config_.epochs));
   state_.validation_loss.reserve(static_cast<std::size_t>(config_.epochs) + 1);
-}
-
-Trainer::Slots Trainer::slots(BufferRole role) const {
-  Slots result;
-  for (const Buffer& b : session_.program().buffers) {
-    if (b.role != role) continue;
-    result.push_back({b.name, b.dims, std::vector<float>(static_cast<std::size_t>(num_elements(b.dims)))});
-  }
-  return result;
-}
-
-void Trainer::capture(Slots& slots) const {
-  for (Slot& s : slots) session_.read(s.name, s.values.data(), static_cast<std::int64_t>(s.values.size()));
-}
-
-void Trainer::put(const Slots& slots) {
-  for (const Slot& s : slots) session_.write(s.name, s.values.data(), static_cast<std::int64_t>(s.values.size()));
 }
 
 Trainer::Event Trainer::advance() {
@@ -94,7 +77,7 @@ Trainer::Event Trainer::advance() {
   const bool validates = source_.examples(Part::kValidation) > 0;
   if (!validates && state_.best_epoch < 0) {
     state_.best_epoch = 0;
-    capture(best_);
+    best_.capture(session_);
   }
   if (validates && state_.validation_loss.size() == state_.train_loss.size() && state_.position == 0) {
     evaluate();  // of epoch state_.epoch; 0 is before training
@@ -148,7 +131,7 @@ void Trainer::step() {
     state_.loss_sum = 0;
     if (source_.examples(Part::kValidation) == 0) {
       state_.best_epoch = state_.epoch;
-      capture(best_);
+      best_.capture(session_);
     }
   }
   if (timed_steps_++ >= 0) timed_seconds_ += seconds_since(start);
@@ -172,18 +155,18 @@ void Trainer::evaluate() {
   if (state_.best_epoch >= 0 && loss >= state_.best_loss) return;
   state_.best_epoch = state_.epoch;
   state_.best_loss = loss;
-  capture(best_);
+  best_.capture(session_);
 }
 
 void Trainer::end(EndReason reason, std::string message) {
   state_.end = reason;
   state_.message = std::move(message);
-  current_ = slots(BufferRole::kParameter);
-  capture(current_);
+  current_ = tensors(BufferRole::kParameter);
+  current_.capture(session_);
   if (source_.examples(Part::kValidation) == 0 && reason != EndReason::kDiverged) {
     best_ = current_;
   } else if (state_.best_epoch >= 0) {
-    put(best_);
+    best_.put(session_);
   }
 }
 
@@ -194,35 +177,17 @@ void Trainer::diverged(const char* what, double value) {
 }
 
 NamedTensors Trainer::save() const {
-  NamedTensors tensors;
-  const auto add = [&](const char* prefix, Slots&& slots) {
-    for (Slot& s : slots) tensors.emplace_back(prefix + s.name, HostTensor::of(std::move(s.dims), std::move(s.values)));
-  };
-  const auto fresh = [&](BufferRole role) {
-    Slots s = slots(role);
-    capture(s);
-    return s;
-  };
-  add("weights/", state_.end == EndReason::kNone ? fresh(BufferRole::kParameter) : Slots(current_));
-  add("state/", fresh(BufferRole::kState));
-  add("best/", Slots(best_));
-  return tensors;
+  NamedTensors saved;
+  SessionTensors weights = tensors(BufferRole::kParameter), state = tensors(BufferRole::kState);
+  weights.capture(session_);
+  state.capture(session_);
+  (state_.end == EndReason::kNone ? weights : current_).append_to(saved, "weights/");
+  state.append_to(saved, "state/");
+  best_.append_to(saved, "best/");
+  return saved;
 }
 
-void Trainer::restore(const TrainerState& state, const NamedTensors& tensors) {
-  const auto fill = [&](const std::string& prefix, Slots& slots) {
-    for (Slot& s : slots) {
-      const auto found =
-          std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.first == prefix + s.name; });
-      if (found == tensors.end()) fail("the checkpoint lacks tensor '", prefix, s.name, "': it is of another model");
-      const HostTensor& t = found->second;
-      if (t.dims != s.dims || t.dtype != DType::kF32) {
-        fail("the checkpoint's tensor '", prefix, s.name, "' is ", to_string(t.dims), ", and the model needs ",
-             to_string(s.dims));
-      }
-      s.values = t.f32;
-    }
-  };
+void Trainer::restore(const TrainerState& state, const NamedTensors& saved) {
   const auto epochs = static_cast<std::int64_t>(state.train_loss.size()),
              evaluations = static_cast<std::int64_t>(state.validation_loss.size());
   const bool validates = source_.examples(Part::kValidation) > 0;
@@ -231,13 +196,14 @@ void Trainer::restore(const TrainerState& state, const NamedTensors& tensors) {
       (validates ? evaluations < epochs || evaluations > epochs + 1 : evaluations != 0)) {
     fail("the checkpoint's numbers do not fit this run: its data or settings differ");
   }
-  Slots weights = slots(BufferRole::kParameter), optimizer = slots(BufferRole::kState), best = slots(BufferRole::kParameter);
-  fill("weights/", weights);
-  fill("state/", optimizer);
-  fill("best/", best);
+  SessionTensors weights = tensors(BufferRole::kParameter), optimizer = tensors(BufferRole::kState),
+                 best = tensors(BufferRole::kParameter);
+  weights.fill(saved, "weights/");
+  optimizer.fill(saved, "state/");
+  best.fill(saved, "best/");
   best_ = std::move(best);
-  put(weights);
-  put(optimizer);
+  weights.put(session_);
+  optimizer.put(session_);
   state_ = state;
   state_.train_loss.reserve(static_cast<std::size_t>(config_.epochs));
   state_.validation_loss.reserve(static_cast<std::size_t>(config_.epochs) + 1);
@@ -248,7 +214,7 @@ void Trainer::restore(const TrainerState& state, const NamedTensors& tensors) {
   }
   if (state_.end != EndReason::kNone) {
     current_ = std::move(weights);
-    put(best_);
+    best_.put(session_);
   }
 }
 

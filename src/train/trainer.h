@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "graph/compose/compose.h"
 #include "train/schedule.h"
+#include "train/session_tensors.h"
 
 namespace tabgrad {
 
@@ -93,19 +94,10 @@ class Trainer {
   NamedTensors save() const;
   // Continues a saved run; one that was stopped or timed out is under way again. Throws Error naming the tensor that lacks
   // or does not fit.
-  void restore(const TrainerState& state, const NamedTensors& tensors);
+  void restore(const TrainerState& state, const NamedTensors& saved);
 
  private:
-  struct Slot {
-    std::string name;
-    Dims dims;
-    std::vector<float> values;
-  };
-  using Slots = std::vector<Slot>;
-  Slots slots(BufferRole role) const;
-  void capture(Slots& slots) const;
-  void put(const Slots& slots);
-
+  SessionTensors tensors(BufferRole role) const { return {session_, session_.names(role)}; }
   void shuffle();
   void step();
   void evaluate();
@@ -120,8 +112,8 @@ class Trainer {
   TrainerState state_;
   std::vector<std::int64_t> order_;
   std::int64_t ordered_epoch_ = -1;  // whose order order_ is
-  Slots best_;                       // weights
-  Slots current_;                    // weights at the end, which best_ replaced in the session
+  SessionTensors best_;              // weights
+  SessionTensors current_;           // weights at the end, which best_ replaced in the session
   std::atomic<bool> stop_{false};
   std::chrono::steady_clock::time_point started_;
   float last_loss_ = 0;

@@ -1,0 +1,31 @@
+// Language models' files: folders, tokenizers, texts.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lm/lm_job.h"
+#include "train/checkpoint.h"
+
+namespace tabgrad::cli {
+
+// Throws Error naming the folder and what is missing or damaged.
+LmModel read_lm_folder(const std::string& folder);
+void write_lm_folder(const std::string& folder, const LmModel& model);
+
+std::string lm_checkpoint_path(const std::string& folder);
+// nullopt when the folder has no checkpoint.
+std::optional<std::string> read_lm_checkpoint(const std::string& folder);
+
+Tokenizer read_tokenizer(const std::string& path);
+// vocabulary: a number as the user wrote it. progress as of BpeTrainer::train.
+Tokenizer train_tokenizer(const std::string& vocabulary, const std::vector<std::string>& texts,
+                          const std::function<void(std::int64_t, std::int64_t)>& progress);
+
+// The text without control characters but newlines and tabs: what a model writes must not steer a terminal.
+std::string printable(const std::string& text);
+
+}  // namespace tabgrad::cli

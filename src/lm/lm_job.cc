@@ -1,0 +1,153 @@
+#include "lm/lm_job.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "data/safetensors.h"
+#include "data/tokenizer/bpe_trainer.h"
+#include "lm/gpt2_format.h"
+#include "models/gpt.h"
+
+namespace tabgrad {
+namespace {
+
+template <typename Fields>
+void fields(Fields& f, LmTrainerState& s) {
+  f.integer("step", s.step, 0, kMaxCount);
+  f.numbers("train_loss", s.train_loss);
+  f.numbers("grad_norm", s.grad_norm);
+  std::vector<double> steps(s.validation_step.begin(), s.validation_step.end());
+  f.numbers("validation_step", steps);
+  s.validation_step.clear();
+  for (const double step : steps) s.validation_step.push_back(std::llround(step));
+  f.numbers("validation_loss", s.validation_loss);
+  f.integer("best_step", s.best_step, -1, kMaxCount);
+  f.number("best_loss", s.best_loss);
+  std::int64_t end = static_cast<std::int64_t>(s.end);
+  f.integer("end", end, 0, static_cast<std::int64_t>(EndReason::kDiverged));
+  s.end = static_cast<EndReason>(end);
+  f.text("message", s.message);
+}
+
+std::string grouped(double value) {
+  const char* units[] = {"", " thousand", " million", " billion"};
+  std::size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(units); ++unit) value /= 1000;
+  const double rounded = value < 10 ? std::round(value * 10) / 10 : std::round(value);
+  return str(rounded, units[unit]);
+}
+
+const std::string& metadata(const Safetensors& file, const char* key, const std::string& name) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end())
+    fail(name, ": its '", key, "' is missing. It is no checkpoint of a language model, or damaged.");
+  return found->second;
+}
+
+}  // namespace
+
+Files model_files(const LmModel& m) {
+  return {{kConfigFile, gpt_config_json(m.config, m.tokenizer.added_token(kEndOfText).value_or(-1))},
+          {kModelWeightsFile, write_safetensors(to_file_names(m.config, m.weights), {{"format", "pt"}})},
+          {kTokenizerFile, m.tokenizer.to_json()}};
+}
+
+LmModel model_from_files(const Files& files, const std::string& where) {
+  const auto file = [&](const char* name) -> const std::string& {
+    const auto found = files.find(name);
+    if (found == files.end()) fail(where, " holds no language model: ", name, " is missing.");
+    return found->second;
+  };
+  const auto path = [&](const char* name) { return where + "/" + name; };
+  LmModel model;
+  model.config = gpt_config_from_json(file(kConfigFile), path(kConfigFile));
+  model.tokenizer = Tokenizer::from_json(file(kTokenizerFile), path(kTokenizerFile));
+  if (model.tokenizer.vocabulary() > model.config.vocabulary)
+    fail(where, ": the tokenizer has ", model.tokenizer.vocabulary(), " tokens and the model ", model.config.vocabulary,
+         ": they do not belong together.");
+  model.weights = from_file_names(model.config, read_safetensors(file(kModelWeightsFile), path(kModelWeightsFile)).tensors,
+                                  path(kModelWeightsFile));
+  return model;
+}
+
+LmJob::LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options, const NamedTensors* start)
+    : corpus_(std::move(corpus)), tokenizer_(std::move(tokenizer)), settings_(std::move(settings)) {
+  // A model that is gone on from may know more tokens than the tokenizer has.
+  settings_.model.vocabulary = std::max(start ? settings_.model.vocabulary : 0, tokenizer_.vocabulary());
+  check_settings(settings_);
+  corpus_.check_context(settings_.model.context);
+  BuiltModel model = build_gpt(settings_.model, settings_.training.optimizer, settings_.clip);
+  for (EntryGraph& entry : build_gpt_generation(settings_.model).entries) model.entries.push_back(std::move(entry));
+  parameters_ = model.parameters;
+  session_ = std::make_unique<Session>(make_session(model.entries, options));
+  NamedTensors values = start ? *start : initial_values(parameters_, settings_.training.seed);
+  for (const auto& [name, value] : values) session_->write(name, value);
+  initial_hash_ = hash_text(hash_values(values));
+  std::vector<std::string> names, states;
+  for (const ParameterSpec& p : parameters_) {
+    names.push_back(p.name);
+    for (std::string& state : optimizer_state_names(settings_.training.optimizer, p.name)) states.push_back(std::move(state));
+  }
+  trainer_ = std::make_unique<LmTrainer>(*session_, corpus_, settings_.model, names, states, settings_.training);
+
+  const double seen = static_cast<double>(settings_.training.steps * settings_.model.batch * settings_.model.context);
+  const auto text = static_cast<double>(corpus_.training_tokens());
+  notices_.push_back(str(settings_.training.steps, " steps see ", grouped(seen), " tokens: ", std::round(seen / text * 10) / 10,
+                         " passes over the training part."));
+  // Some 20 tokens a parameter are worth learning from (Hoffmann et al. 2022); with fewer than one, a model learns by heart.
+  if (text < static_cast<double>(this->parameters()))
+    notices_.push_back(str("The text has ", grouped(text), " tokens for ", grouped(static_cast<double>(this->parameters())),
+                           " parameters: the model may learn it by heart. Watch the validation loss, or give more text."));
+  if (corpus_.validation_tokens() == 0)
+    notices_.push_back("Without a validation part nobody can tell learning from memorising.");
+}
+
+double LmJob::step_flops() const {
+  double flops = 0;
+  for (const Entry& entry : session_->program().entries)
+    if (entry.name == "train_step")
+      for (const Launch& launch : entry.launches) flops += launch.flops;
+  return flops;
+}
+
+std::string LmJob::sample(const std::string& prompt, std::int64_t tokens, const SamplingOptions& options) {
+  Generator generator(*session_, settings_.model.context, settings_.model.vocabulary, options);
+  generator.start(tokenizer_.encode(prompt));
+  Utf8Decoder decoder(tokenizer_);
+  std::string text;
+  for (std::int64_t i = 0; i < tokens; ++i) text += decoder.feed(generator.next());
+  return text + decoder.finish();
+}
+
+LmModel LmJob::model() {
+  LmModel model{settings_.model, tokenizer_, {}};
+  for (const ParameterSpec& p : parameters_) model.weights.emplace_back(p.name, session_->read(p.name));
+  return model;
+}
+
+std::string LmJob::checkpoint() {
+  Json state;
+  FieldWriter writer(state);
+  LmTrainerState copy = trainer_->state();
+  fields(writer, copy);
+  return write_safetensors(trainer_->save(),
+                           {{"trainer", state.dump()}, {"settings", to_json(settings_)}, {"data", hash_text(corpus_.hash())}});
+}
+
+void LmJob::restore(const std::string& bytes, const std::string& file) {
+  const Safetensors saved = read_safetensors(bytes, file);
+  if (metadata(saved, "data", file) != hash_text(corpus_.hash()))
+    fail(file, ": the text has changed since the interrupted run. Give the same text, or train anew without --resume.");
+  const Json json = parse_json(metadata(saved, "trainer", file), file + " (trainer)");
+  FieldReader reader(json, file + " (trainer)", "");
+  LmTrainerState state;
+  fields(reader, state);
+  trainer_->restore(state, saved.tensors);
+}
+
+LmSettings checkpoint_settings(const std::string& bytes, const std::string& file) {
+  return lm_settings_from_json(metadata(read_safetensors(bytes, file), "settings", file), file + " (settings)");
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,78 @@
+// A language-model run from text to trained model: corpus → graphs → session → trainer, and samples on the way.
+//
+// Does: puts the parts together; says what the settings mean for this text; turns run and model into files' bytes and back.
+// Does not: touch a disk, print, loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "lm/corpus.h"
+#include "lm/generator.h"
+#include "lm/lm_settings.h"
+#include "nn/parameters.h"
+
+namespace tabgrad {
+
+struct LmModel {
+  GptConfig config;
+  Tokenizer tokenizer = Tokenizer::bytes();
+  NamedTensors weights;  // our names
+};
+
+// Files of a model that Hugging Face's tools read (lm/gpt2_format.h): config.json, model.safetensors, tokenizer.json.
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kModelWeightsFile = "model.safetensors";
+inline constexpr const char* kTokenizerFile = "tokenizer.json";
+using Files = std::map<std::string, std::string>;  // name → bytes
+Files model_files(const LmModel& model);
+// `where` is the folder's name, for messages. Throws Error naming the file and what is wrong.
+LmModel model_from_files(const Files& files, const std::string& where);
+
+class LmJob {
+ public:
+  // settings.model.vocabulary is set to the tokenizer's. start: weights to go on from, instead of random ones.
+  LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options,
+        const NamedTensors* start = nullptr);
+
+  LmTrainer& trainer() { return *trainer_; }
+  Session& session() { return *session_; }
+  const Corpus& corpus() const { return corpus_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const LmSettings& settings() const { return settings_; }
+  std::int64_t parameters() const { return parameter_count(parameters_); }
+  const std::string& initial_hash() const { return initial_hash_; }  // of the weights before the first step
+  double step_flops() const;
+  // What the person should know before it starts: passes over the text, a text too small for the model.
+  const std::vector<std::string>& notices() const { return notices_; }
+
+  // Text that goes on from the prompt, by the weights as they stand.
+  std::string sample(const std::string& prompt, std::int64_t tokens, const SamplingOptions& options);
+
+  // The weights in the session: the best ones after the trainer's end.
+  LmModel model();
+  // The run as it stands, as the bytes of one file.
+  std::string checkpoint();
+  // Goes on with a run saved by checkpoint(). `file` is for messages. Throws Error when data or settings differ.
+  void restore(const std::string& bytes, const std::string& file);
+
+ private:
+  Corpus corpus_;
+  Tokenizer tokenizer_;
+  LmSettings settings_;
+  std::vector<ParameterSpec> parameters_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<LmTrainer> trainer_;
+  std::string initial_hash_;
+  std::vector<std::string> notices_;
+};
+
+// The settings inside a checkpoint.
+LmSettings checkpoint_settings(const std::string& bytes, const std::string& file);
+
+}  // namespace tabgrad

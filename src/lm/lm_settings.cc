@@ -1,0 +1,65 @@
+#include "lm/lm_settings.h"
+
+#include "base/error.h"
+#include "models/gpt.h"
+
+namespace tabgrad {
+namespace {
+
+template <typename Fields>
+void fields(Fields& f, LmTrainerConfig& t) {
+  f.integer("steps", t.steps, 1, kMaxCount);
+  f.integer("eval_every", t.eval_every, 1, kMaxCount);
+  f.integer("eval_batches", t.eval_batches, 1, kMaxCount);
+  f.word("schedule", t.schedule, schedule_kind_name, schedule_kind_from);
+  f.number("learning_rate", t.learning_rate, 0, 1e6);
+  f.number("warmup", t.warmup, 0, 1);
+  f.seed("seed", t.seed);
+  f.group("optimizer", [&](auto& g) { fields(g, t.optimizer); });
+}
+
+template <typename Fields>
+void fields(Fields& f, LmSettings& s) {
+  f.group("model", [&](auto& g) { fields(g, s.model); });
+  f.text("tokenizer", s.tokenizer);
+  f.number("validation", s.validation, 0, 0.5);
+  f.group("training", [&](auto& g) { fields(g, s.training); });
+  f.number("clip", s.clip, 0, 1e30);
+}
+
+}  // namespace
+
+LmSettings default_lm_settings(const std::string& preset) {
+  LmSettings settings;
+  settings.model = gpt_preset(preset);
+  settings.training.optimizer = gpt_optimizer();
+  settings.clip = kGptClipNorm;
+  return settings;
+}
+
+void check_settings(const LmSettings& s) {
+  check_gpt(s.model);
+  check_lm_trainer(s.training);
+  if (!(s.validation >= 0 && s.validation <= 0.5))
+    fail("--validation ", s.validation, " is not possible: give a part from 0 to 0.5.");
+  if (!(s.clip >= 0)) fail("--clip ", s.clip, " is below 0.");
+}
+
+std::string to_json(const LmSettings& settings) {
+  Json json;
+  FieldWriter writer(json);
+  LmSettings copy = settings;
+  fields(writer, copy);
+  return json.dump(2) + "\n";
+}
+
+LmSettings lm_settings_from_json(const std::string& text, const std::string& file) {
+  const Json json = parse_json(text, file);
+  FieldReader reader(json, file, "");
+  LmSettings settings;
+  fields(reader, settings);
+  check_settings(settings);
+  return settings;
+}
+
+}  // namespace tabgrad

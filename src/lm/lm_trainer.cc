@@ -1,0 +1,219 @@
+#include "lm/lm_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "nn/train_step.h"
+
+namespace tabgrad {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+void check_lm_trainer(const LmTrainerConfig& c) {
+  const auto need = [](bool good, const char* option, auto value, const char* allowed) {
+    if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
+  };
+  need(c.steps >= 1 && c.steps <= 1'000'000'000, "steps", c.steps, "give a whole number from 1");
+  need(c.eval_every >= 1, "eval-every", c.eval_every, "give a number of steps from 1");
+  need(c.eval_batches >= 1, "eval-batches", c.eval_batches, "give a number of batches from 1");
+  need(c.learning_rate > 0 && c.learning_rate <= 1e6, "lr", c.learning_rate, "give a rate above 0");
+  need(c.warmup >= 0 && c.warmup <= 1, "warmup", c.warmup, "give the part of all steps, from 0 to 1");
+  need(c.max_seconds >= 0, "max-minutes", c.max_seconds / 60, "give minutes above 0");
+  need(c.optimizer.weight_decay >= 0, "weight-decay", c.optimizer.weight_decay, "give a number from 0");
+}
+
+LmTrainer::LmTrainer(Session& session, const Corpus& corpus, const GptConfig& model, const std::vector<std::string>& parameters,
+                     const std::vector<std::string>& optimizer_states, LmTrainerConfig config)
+    : session_(session),
+      corpus_(corpus),
+      batch_(model.batch),
+      context_(model.context),
+      config_(std::move(config)),
+      best_(session, parameters),
+      current_(session, parameters),
+      optimizer_(session, optimizer_states),
+      tokens_(static_cast<std::size_t>(batch_ * context_)),
+      targets_(tokens_.size()),
+      nll_(static_cast<std::size_t>(batch_)),
+      started_(std::chrono::steady_clock::now()) {
+  check_lm_trainer(config_);
+  corpus_.check_context(context_);
+  schedule_.kind = config_.schedule;
+  schedule_.peak = config_.learning_rate;
+  schedule_.total_steps = config_.steps;
+  schedule_.warmup_steps = std::llround(config_.warmup * static_cast<double>(config_.steps));
+  schedule_.drop_every = std::max<std::int64_t>(1, (config_.steps - schedule_.warmup_steps + 2) / 3);
+}
+
+std::int64_t LmTrainer::eval_count() const {
+  const std::int64_t all = (corpus_.validation_windows(context_) + batch_ - 1) / batch_;
+  return state_.step == config_.steps ? all : std::min(all, config_.eval_batches);
+}
+
+bool LmTrainer::validation_due() const {
+  if (corpus_.validation_windows(context_) == 0) return false;
+  if (!state_.validation_step.empty() && state_.validation_step.back() == state_.step) return false;
+  return state_.step % config_.eval_every == 0 || state_.step == config_.steps;
+}
+
+// The summed loss of the windows of one batch, and how many they are. The last batch may hold windows of the one before again:
+// only fresh ones count.
+double LmTrainer::validation_batch(std::int64_t batch, std::int64_t batches) {
+  const std::int64_t windows = corpus_.validation_windows(context_), all = (windows + batch_ - 1) / batch_;
+  const std::int64_t first = (batches == all ? batch : batch * all / batches) * batch_;
+  const auto length = static_cast<std::size_t>(context_);
+  for (std::int64_t row = 0; row < batch_; ++row) {
+    const auto at = static_cast<std::size_t>(row) * length;
+    corpus_.validation_window(std::min(first + row, windows - 1), std::span(tokens_).subspan(at, length),
+                              std::span(targets_).subspan(at, length));
+  }
+  const auto count = static_cast<std::int64_t>(tokens_.size());
+  session_.write("eval.tokens", tokens_.data(), count);
+  session_.write("eval.targets", targets_.data(), count);
+  session_.run("evaluate");
+  session_.read("eval.nll", nll_.data(), batch_);
+  double sum = 0;
+  const std::int64_t fresh = std::min(batch_, windows - first);
+  for (std::int64_t row = 0; row < fresh; ++row) sum += static_cast<double>(nll_[static_cast<std::size_t>(row)]);
+  return sum / static_cast<double>(fresh);
+}
+
+double LmTrainer::validate_all() {
+  const std::int64_t windows = corpus_.validation_windows(context_), batches = (windows + batch_ - 1) / batch_;
+  double sum = 0;
+  for (std::int64_t b = 0; b < batches; ++b)
+    sum += validation_batch(b, batches) * static_cast<double>(std::min(batch_, windows - b * batch_));
+  return sum / static_cast<double>(windows);
+}
+
+LmTrainer::Event LmTrainer::validate_some() {
+  const std::int64_t batches = eval_count();
+  if (validating_ < 0) {
+    validating_ = 0;
+    validation_sum_ = 0;
+  }
+  // Only the very last batch can be short, and it then counts as a whole one on the way: the difference is far below noise.
+  const std::int64_t windows = corpus_.validation_windows(context_);
+  const bool all = state_.step == config_.steps;
+  const std::int64_t weight = all ? std::min(batch_, windows - validating_ * batch_) : batch_;
+  validation_sum_ += validation_batch(validating_, batches) * static_cast<double>(weight);
+  if (++validating_ < batches) return Event::kStep;
+  validating_ = -1;
+  const double loss = validation_sum_ / static_cast<double>(all ? windows : batches * batch_);
+  if (!std::isfinite(loss)) {
+    diverged("the validation loss", loss);
+    return Event::kEnd;
+  }
+  state_.validation_step.push_back(state_.step);
+  state_.validation_loss.push_back(loss);
+  if (state_.best_step < 0 || loss < state_.best_loss) {
+    state_.best_step = state_.step;
+    state_.best_loss = loss;
+    best_.capture(session_);
+  }
+  return Event::kEvaluation;
+}
+
+LmTrainer::Event LmTrainer::advance() {
+  if (state_.end != EndReason::kNone) return Event::kEnd;
+  if (validation_due()) return validate_some();
+  if (state_.step >= config_.steps) {
+    end(EndReason::kEpochs, str("All ", config_.steps, " steps are done."));
+  } else if (stop_.load(std::memory_order_relaxed)) {
+    end(EndReason::kStopped, str("Stopped on request at step ", state_.step, " of ", config_.steps, "."));
+  } else if (config_.max_seconds > 0 && seconds_since(started_) >= config_.max_seconds) {
+    end(EndReason::kTimeLimit, str("Stopped at the time limit at step ", state_.step, " of ", config_.steps, "."));
+  } else {
+    step();
+    return state_.end == EndReason::kNone ? Event::kStep : Event::kEnd;
+  }
+  return Event::kEnd;
+}
+
+void LmTrainer::step() {
+  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t step = state_.step + 1;
+  const auto length = static_cast<std::size_t>(context_);
+  for (std::int64_t row = 0; row < batch_; ++row) {
+    const auto at = static_cast<std::size_t>(row) * length;
+    corpus_.training_window(config_.seed, state_.step * batch_ + row, std::span(tokens_).subspan(at, length),
+                            std::span(targets_).subspan(at, length));
+  }
+  const auto count = static_cast<std::int64_t>(tokens_.size());
+  session_.write("tokens", tokens_.data(), count);
+  session_.write("targets", targets_.data(), count);
+  last_rate_ = learning_rate(schedule_, step);
+  set_step_uniforms(session_, config_.optimizer, last_rate_, step);
+  session_.set_random(config_.seed, static_cast<std::uint32_t>(step));
+  session_.run("train_step");
+  const float loss = session_.read_scalar("loss"), norm = session_.read_scalar("grad_norm");
+  if (!std::isfinite(loss)) return diverged("the loss", static_cast<double>(loss));
+  if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm));
+  state_.step = step;
+  state_.train_loss.push_back(static_cast<double>(loss));
+  state_.grad_norm.push_back(static_cast<double>(norm));
+  if (corpus_.validation_windows(context_) == 0 && step % config_.eval_every == 0) {
+    state_.best_step = step;
+    best_.capture(session_);
+  }
+  if (timed_steps_++ >= 0) timed_seconds_ += seconds_since(start);
+}
+
+void LmTrainer::end(EndReason reason, std::string message) {
+  state_.end = reason;
+  state_.message = std::move(message);
+  current_.capture(session_);
+  if (corpus_.validation_windows(context_) == 0 && reason != EndReason::kDiverged) {
+    state_.best_step = state_.step;
+    best_ = current_;
+  }
+  if (state_.best_step >= 0) best_.put(session_);
+}
+
+void LmTrainer::diverged(const char* what, double value) {
+  end(EndReason::kDiverged,
+      str("Training diverged: ", what, " became ", value, " at step ", state_.step + 1, " (learning rate ", last_rate_,
+          "). The best weights so far are kept. Lower --lr, or clip gradients with --clip 1."));
+}
+
+NamedTensors LmTrainer::save() {
+  NamedTensors saved;
+  if (state_.end == EndReason::kNone) current_.capture(session_);
+  optimizer_.capture(session_);
+  current_.append_to(saved, "weights/");
+  optimizer_.append_to(saved, "state/");
+  (state_.best_step < 0 ? current_ : best_).append_to(saved, "best/");
+  return saved;
+}
+
+void LmTrainer::restore(const LmTrainerState& state, const NamedTensors& saved) {
+  const auto steps = static_cast<std::size_t>(state.step);
+  if (state.step > config_.steps || state.train_loss.size() != steps || state.grad_norm.size() != steps ||
+      state.validation_loss.size() != state.validation_step.size())
+    fail("the checkpoint's numbers do not fit this run: its data or settings differ");
+  SessionTensors weights = current_, best = best_, optimizer = optimizer_;
+  weights.fill(saved, "weights/");
+  optimizer.fill(saved, "state/");
+  best.fill(saved, "best/");
+  best_ = std::move(best);
+  current_ = std::move(weights);
+  optimizer_ = std::move(optimizer);
+  current_.put(session_);
+  optimizer_.put(session_);
+  state_ = state;
+  validating_ = -1;
+  if (state_.end == EndReason::kStopped || state_.end == EndReason::kTimeLimit) {
+    state_.end = EndReason::kNone;
+    state_.message.clear();
+  }
+  if (state_.end != EndReason::kNone) best_.put(session_);
+}
+
+}  // namespace tabgrad
