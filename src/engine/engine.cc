@@ -4,7 +4,11 @@
 #include <utility>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/webgpu/webgpu_caps.h"
 #include "base/flags.h"
+#ifndef __EMSCRIPTEN__
+#include "backend/webgpu/native/webgpu_backend.h"
+#endif
 
 namespace tabgrad {
 
@@ -54,8 +58,9 @@ std::vector<std::string> Session::names(BufferRole role) const {
 }
 
 Caps device_caps(const SessionOptions& options) {
-  if (options.device != "cpu") fail("device '", options.device, "' is not known; this build has: cpu");
-  Caps caps = cpu_caps();
+  if (options.device != "cpu" && options.device != "webgpu")
+    fail("device '", options.device, "' is not known; this build has: cpu, webgpu");
+  Caps caps = options.device == "cpu" ? cpu_caps() : webgpu_caps();
   if (!options.claim || flags::noclaim()) {
     caps.claims.reset();
     caps.claims_grad.reset();
@@ -63,6 +68,15 @@ Caps device_caps(const SessionOptions& options) {
   caps.fuse = options.fuse && !flags::nofuse();
   caps.arena = options.arena && !flags::noarena();
   return caps;
+}
+
+std::unique_ptr<Backend> make_backend(Program program, const SessionOptions& options, ThreadPool& pool) {
+  if (program.target != "webgpu") return make_cpu_backend(std::move(program), pool);
+#ifdef __EMSCRIPTEN__
+  fail("in a page, WebGPU's runner is the page's: this build has: cpu");
+#else
+  return make_webgpu_backend(std::move(program), options.webgpu);
+#endif
 }
 
 Session make_session(const std::vector<EntryGraph>& entries, const SessionOptions& options) {
@@ -74,7 +88,7 @@ Session make_session(const std::vector<EntryGraph>& entries, const SessionOption
   }
   if (flags::debug() >= 3) std::fputs(dump(program).c_str(), stderr);
   auto pool = options.pool ? options.pool : std::make_shared<ThreadPool>(options.threads);
-  std::unique_ptr<Backend> backend = make_cpu_backend(std::move(program), *pool);
+  std::unique_ptr<Backend> backend = make_backend(std::move(program), options, *pool);
   return Session(std::move(backend), std::move(pool));
 }
 

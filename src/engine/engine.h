@@ -15,7 +15,8 @@
 namespace tabgrad {
 
 struct SessionOptions {
-  std::string device = "cpu";
+  std::string device = "cpu";                    // or "webgpu"
+  std::string webgpu{};                          // its library: "dawn", "wgpu", a path; "": what is found
   int threads = 0;                               // 0: TABGRAD_THREADS or all cores
   std::shared_ptr<ThreadPool> pool{};            // in place of threads: for sessions that never run at the same time
   bool fuse = true, claim = true, arena = true;  // also switched off by TABGRAD_NOFUSE, _NOCLAIM, _NOARENA
@@ -47,6 +48,8 @@ class Session {
 };
 
 Caps device_caps(const SessionOptions& options);
+// The runner for a Program of the options' device, on the pool if that is the CPU.
+std::unique_ptr<Backend> make_backend(Program program, const SessionOptions& options, ThreadPool& pool);
 // Compiles and loads. Parameters and state start at zero.
 Session make_session(const std::vector<EntryGraph>& entries, const SessionOptions& options = {});
 

@@ -13,14 +13,13 @@ struct Caps {
   std::bitset<kCompositeCount> claims, claims_grad;
   int max_inputs = 64;   // buffers a generated kernel may read
   int max_outputs = 8;   // and write
+  int max_args = 72;     // and both together
   bool in_place = true;  // a kernel may write the buffer that it reads, element for element
   bool fuse = true;      // false: every operation is a kernel of its own (NOFUSE)
   bool arena = true;     // false: no two activations share memory (NOARENA)
 
-  // Targets that run text. Kernels become shaders (plan/shade.cc); what follows is read only then.
-  bool shaders = false;
-  int max_args = 8;                      // buffers of one launch, read and written
-  std::int64_t alignment = 16;           // of activations and packed buffers, in elements
+  bool shaders = false;  // the target runs text: kernels become shaders (plan/shade.cc)
+    std::int64_t alignment = 16;           // of activations and packed buffers, in elements (a cache line)
   std::int64_t workgroup_floats = 4096;  // 16 KiB of memory shared by a workgroup
   int workgroup_size = 256;              // invocations of a workgroup
   std::int64_t max_workgroups = 65535;   // of one grid dimension

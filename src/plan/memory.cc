@@ -1,4 +1,4 @@
-// Buffers and their places: from a kernel plan to an entry of the Program.
+// Buffers and their places: from a kernel plan without copies to an entry of the Program.
 //
 // Activations share one arena a entry point. Each lives from the kernel that writes it to the last that reads it; the largest
 // are placed first, each at the lowest place that no neighbour in time uses. An elementwise kernel writes over an argument that dies
@@ -12,8 +12,6 @@
 namespace tabgrad {
 namespace {
 
-constexpr std::int64_t kAlign = 16;  // elements: one cache line, one AVX-512 vector
-
 class Emitter {
  public:
   Emitter(const KernelPlan& plan, const std::string& name, const Caps& caps, Program& program)
@@ -25,13 +23,12 @@ class Emitter {
     for (const Node& n : graph_.nodes)
       if (n.op == Op::kInput) input_buffer(n);
     for (const KernelPlan::Copy& c : plan_.copies)
-      if (!c.name.empty() && c.to.valid()) buffers_[id(c.from)] = output_buffer(c.name, c.from);
+      buffers_[id(c.from)] = named_buffer(c.name, BufferRole::kOutput, graph_.type(c.from));
     for (const auto& [value, target] : plan_.in_place) buffers_[id(value)] = buffers_.at(id(target));
     lifetimes();
     share_in_place();
     place();
     for (const PlanKernel& k : plan_.kernels) launch(k);
-    for (const KernelPlan::Copy& c : plan_.copies) copy(c);
     program_.entries.push_back(std::move(entry_));
   }
 
@@ -78,8 +75,6 @@ class Emitter {
     buffers_[id(v)] = buffer;
   }
 
-  int output_buffer(const std::string& name, Value v) { return named_buffer(name, BufferRole::kOutput, graph_.type(v)); }
-
   struct Life {
     Value value;
     std::int64_t elements = 0;
@@ -94,15 +89,11 @@ class Emitter {
         if (!v.valid() || buffers_.count(id(v))) continue;
         const auto [at, fresh] = life_of_.try_emplace(id(v), lives_.size());
         if (fresh) {
-          const std::int64_t n = (num_elements(graph_.dims(v)) + kAlign - 1) / kAlign * kAlign;
+          const std::int64_t n = (num_elements(graph_.dims(v)) + caps_.alignment - 1) / caps_.alignment * caps_.alignment;
           lives_.push_back({v, n, static_cast<int>(k), static_cast<int>(k), -1, -1});
         }
         lives_[at->second].last = static_cast<int>(k);
       }
-    }
-    for (const KernelPlan::Copy& c : plan_.copies) {
-      const auto found = life_of_.find(id(c.from));
-      if (found != life_of_.end()) lives_[found->second].last = static_cast<int>(plan_.kernels.size());
     }
   }
 
@@ -189,30 +180,12 @@ class Emitter {
     l.kernel = kernel_index(k.kernel);
     l.label = k.label;
     l.flops = k.flops;
+    l.grid = k.grid;
     for (std::size_t a = 0; a < k.args.size(); ++a) {
       l.args.push_back(k.args[a].valid() ? buffers_.at(id(k.args[a])) : -1);
       if (k.args[a].valid()) l.bytes += 4.0 * static_cast<double>(num_elements(graph_.dims(k.args[a])));
     }
     entry_.launches.push_back(std::move(l));
-  }
-
-  void copy(const KernelPlan::Copy& c) {
-    if (!c.name.empty() && c.to.valid()) return;  // already in its own buffer
-    const int to = c.name.empty() ? buffers_.at(id(c.to)) : output_buffer(c.name, c.from);
-    const int from = buffers_.at(id(c.from));
-    if (from == to) return;
-    Kernel k;
-    k.kind = KernelKind::kMap;
-    const std::int64_t n = num_elements(graph_.dims(c.from));
-    const FlatAccess dense{{1}, 0, {}};
-    k.body.space = {n};
-    k.body.loads = {{0, dense, false}};
-    Instr load;
-    load.kind = InstrKind::kLoad;
-    load.index = 0;
-    k.body.code = {load};
-    k.body.stores = {{1, 0, dense}};
-    entry_.launches.push_back({kernel_index(k), {from, to}, "copy", 0, 8.0 * static_cast<double>(n), {1, 1, 1}});
   }
 
   const KernelPlan& plan_;

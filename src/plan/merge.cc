@@ -111,7 +111,7 @@ class Merger {
         std::count(from.writes.begin(), from.writes.end(), false) + std::count(into.writes.begin(), into.writes.end(), false);
     const auto writes =
         std::count(from.writes.begin(), from.writes.end(), true) + std::count(into.writes.begin(), into.writes.end(), true);
-    return reads > caps_.max_inputs || writes > caps_.max_outputs;
+    return reads > caps_.max_inputs || writes > caps_.max_outputs || reads + writes > caps_.max_args;
   }
 
   // Appends the consumer's code to the producer's and empties the consumer.

@@ -1,6 +1,8 @@
 // The planner's passes and what goes from one to the next. pipeline.cc lists them in order.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,13 +27,14 @@ struct PlanKernel {
   std::vector<bool> writes;  // for each argument; an argument may be read and written (in-place optimizers)
   std::string label;
   double flops = 0;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  // of shaders
 };
 struct KernelPlan {
   Graph graph;
   std::vector<PlanKernel> kernels;                // in an order that can run
   std::vector<std::pair<Value, Value>> in_place;  // {value, the input whose buffer it is written to}
-  struct Copy {                                   // after all kernels: buffer of `to` (or of output `name`) = value
-    Value from, to;
+  struct Copy {                                   // after all kernels: buffer of `to` (or of output `name`) = value;
+    Value from, to;                               // to == from: the value's own buffer is the output
     std::string name;
   };
   std::vector<Copy> copies;
@@ -46,6 +49,10 @@ KernelPlan form_kernels(const Graph& graph, const Caps& caps, std::vector<std::s
 void merge_kernels(KernelPlan& plan, const Caps& caps);
 // Drops sizes of 1 and joins dimensions that every access walks as one; puts reductions into their canonical order.
 void collapse(Kernel& kernel);
+// Copies between buffers become kernels; outputs that are bound to their values remain.
+void lower_copies(KernelPlan& plan);
+// Turns every kernel into shaders, with scratch values between them, for targets that run text.
+void shade(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps);
 
 // ---- kernels → Program ----
 // Adds the plan to the program as one entry: buffers, arena, launches.

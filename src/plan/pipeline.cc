@@ -11,7 +11,9 @@ Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const 
     graph = simplify(graph);
     KernelPlan plan = form_kernels(graph, caps, program.uniforms);
     if (caps.fuse) merge_kernels(plan, caps);
+    lower_copies(plan);
     for (PlanKernel& k : plan.kernels) collapse(k.kernel);
+    if (caps.shaders) shade(plan, program.uniforms, caps);
     emit_entry(plan, entry.name, caps, program);
     verify_entry(program, program.entries.back());
   }

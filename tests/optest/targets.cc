@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "backend/cpu/cpu_backend.h"
 #include "optest/optest.h"
 
 namespace tabgrad::optest {
@@ -31,6 +30,9 @@ const std::vector<Target>& targets() {
       {"cpu_1_thread", {.threads = 1}, true, false},
       {"cpu_3_threads", {.threads = 3}, true, false},
       {"cpu_reloaded", {.threads = 2}, true, true},
+      {"webgpu", {.device = "webgpu"}, false, false},
+      {"webgpu_noclaim", {.device = "webgpu", .claim = false}, false, false},
+      {"webgpu_nofuse", {.device = "webgpu", .fuse = false}, false, true},
   };
   return rows;
 }
@@ -39,7 +41,7 @@ Session open(const Target& target, const std::vector<EntryGraph>& entries) {
   if (!target.reload) return make_session(entries, target.options);
   const std::vector<std::uint8_t> bytes = serialize(compile(entries, device_caps(target.options), target.options.device));
   auto pool = std::make_unique<ThreadPool>(target.options.threads);
-  std::unique_ptr<Backend> backend = make_cpu_backend(parse_program(bytes.data(), bytes.size(), "bytes"), *pool);
+  std::unique_ptr<Backend> backend = make_backend(parse_program(bytes.data(), bytes.size(), "bytes"), target.options, *pool);
   return Session(std::move(backend), std::move(pool));
 }
 

@@ -1,0 +1,196 @@
+#include "backend/webgpu/native/device.h"
+
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "base/error.h"
+
+namespace tabgrad::webgpu {
+namespace {
+
+const char* backend_name(WGPUBackendType type) {
+  switch (type) {
+    case WGPUBackendType_Null: return "null";
+    case WGPUBackendType_WebGPU: return "WebGPU";
+    case WGPUBackendType_D3D11: return "D3D11";
+    case WGPUBackendType_D3D12: return "D3D12";
+    case WGPUBackendType_Metal: return "Metal";
+    case WGPUBackendType_Vulkan: return "Vulkan";
+    case WGPUBackendType_OpenGL: return "OpenGL";
+    case WGPUBackendType_OpenGLES: return "OpenGL ES";
+    case WGPUBackendType_Undefined:
+    case WGPUBackendType_Force32: break;
+  }
+  return "unknown";
+}
+
+const std::pair<WGPUFeatureName, const char*> kFeatures[] = {{WGPUFeatureName_TimestampQuery, "timestamp-query"},
+                                                             {WGPUFeatureName_ShaderF16, "shader-f16"},
+                                                             {WGPUFeatureName_Subgroups, "subgroups"}};
+
+WGPUInstance instance_of(const Api& api) {
+  static std::map<const Api*, WGPUInstance> instances;
+  WGPUInstance& instance = instances[&api];
+  if (!instance) instance = api.CreateInstance(nullptr);
+  if (!instance) fail("[webgpu] ", api.library, " could not be started");
+  return instance;
+}
+
+struct AdapterAnswer {
+  bool done = false;
+  WGPUAdapter adapter = nullptr;
+  std::string message;
+};
+
+AdapterAnswer request_adapter(const Api& api, bool software) {
+  AdapterAnswer answer;
+  WGPURequestAdapterOptions options{};
+  options.featureLevel = WGPUFeatureLevel_Core;
+  options.powerPreference = WGPUPowerPreference_HighPerformance;
+  options.forceFallbackAdapter = software;
+  WGPURequestAdapterCallbackInfo callback{};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.userdata1 = &answer;
+  callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter adapter, WGPUStringView message, void* to, void*) {
+    auto& a = *static_cast<AdapterAnswer*>(to);
+    a.done = true;
+    a.adapter = adapter;
+    a.message = text(message);
+  };
+  WGPUInstance instance = instance_of(api);
+  api.InstanceRequestAdapter(instance, &options, callback);
+  while (!answer.done) api.InstanceProcessEvents(instance);
+  return answer;
+}
+
+// A GPU, else a software adapter.
+AdapterAnswer best_adapter(const Api& api) {
+  AdapterAnswer answer = request_adapter(api, false);
+  return answer.adapter ? answer : request_adapter(api, true);
+}
+
+AdapterFacts facts_of(const Api& api, WGPUAdapter adapter) {
+  AdapterFacts f;
+  f.library = api.library;
+  WGPUAdapterInfo info{};
+  api.AdapterGetInfo(adapter, &info);
+  f.name = text(info.device);
+  f.vendor = text(info.vendor);
+  f.architecture = text(info.architecture);
+  f.driver = text(info.description);
+  f.backend = backend_name(info.backendType);
+  f.software = info.adapterType == WGPUAdapterType_CPU;
+  api.AdapterInfoFreeMembers(info);
+  for (const auto& [feature, name] : kFeatures)
+    if (api.AdapterHasFeature(adapter, feature)) f.features.emplace_back(name);
+  WGPULimits limits{};
+  api.AdapterGetLimits(adapter, &limits);
+  f.max_buffer_bytes = limits.maxBufferSize;
+  f.max_binding_bytes = limits.maxStorageBufferBindingSize;
+  f.max_storage_buffers = limits.maxStorageBuffersPerShaderStage;
+  f.workgroup_bytes = limits.maxComputeWorkgroupStorageSize;
+  f.workgroup_size = limits.maxComputeInvocationsPerWorkgroup;
+  return f;
+}
+
+}  // namespace
+
+std::shared_ptr<Device> Device::open(const std::string& library) {
+  static std::map<const Api*, std::shared_ptr<Device>> devices;  // kept: opening one takes long
+  const Api& api = open_api(library);
+  std::shared_ptr<Device>& device = devices[&api];
+  if (device && device->error_.empty()) return device;
+  AdapterAnswer answer = best_adapter(api);
+  if (!answer.adapter) fail("[webgpu] ", api.library, " finds no adapter: ", answer.message);
+  device = std::make_shared<Device>(api, instance_of(api), answer.adapter);
+  return device;
+}
+
+Device::Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter)
+    : api_(api), instance_(instance), facts_(facts_of(api, adapter)) {
+  struct Answer {
+    bool done = false;
+    WGPUDevice device = nullptr;
+    std::string message;
+  } answer;
+  // All that the adapter has in size; shaders stay within the defaults.
+  WGPULimits limits{};
+  api_.AdapterGetLimits(adapter, &limits);
+  limits.nextInChain = nullptr;
+  timestamps_ = api_.AdapterHasFeature(adapter, WGPUFeatureName_TimestampQuery);
+  const WGPUFeatureName timestamp = WGPUFeatureName_TimestampQuery;
+  const char* coarse = "timestamp_quantization";  // to 100 µs: longer than most launches
+  WGPUDawnTogglesDescriptor toggles{};
+  toggles.chain.sType = WGPUSType_DawnTogglesDescriptor;
+  toggles.disabledToggleCount = 1;
+  toggles.disabledToggles = &coarse;
+  WGPUDeviceDescriptor descriptor{};
+  if (api_.dawn) descriptor.nextInChain = &toggles.chain;
+  descriptor.requiredLimits = &limits;
+  descriptor.requiredFeatureCount = timestamps_ ? 1 : 0;
+  descriptor.requiredFeatures = &timestamp;
+  descriptor.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
+  descriptor.deviceLostCallbackInfo.userdata1 = this;
+  descriptor.deviceLostCallbackInfo.callback = [](WGPUDevice const*, WGPUDeviceLostReason reason, WGPUStringView message,
+                                                  void* self, void*) {
+    if (reason != WGPUDeviceLostReason_Destroyed && self) static_cast<Device*>(self)->report("the device was lost: " + text(message));
+  };
+  descriptor.uncapturedErrorCallbackInfo.userdata1 = this;
+  descriptor.uncapturedErrorCallbackInfo.callback = [](WGPUDevice const*, WGPUErrorType, WGPUStringView message, void* self,
+                                                       void*) { static_cast<Device*>(self)->report(text(message)); };
+  WGPURequestDeviceCallbackInfo callback{};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.userdata1 = &answer;
+  callback.callback = [](WGPURequestDeviceStatus, WGPUDevice device, WGPUStringView message, void* to, void*) {
+    auto& a = *static_cast<Answer*>(to);
+    a.done = true;
+    a.device = device;
+    a.message = text(message);
+  };
+  api_.AdapterRequestDevice(adapter, &descriptor, callback);
+  wait(&answer.done);
+  if (!answer.device) fail("[webgpu] ", facts_.name, " gives no device: ", answer.message);
+  device_ = answer.device;
+  queue_ = api_.DeviceGetQueue(device_);
+}
+
+// Devices live to the end of the process, whose exit frees them; a library's own threads may still be at work.
+Device::~Device() = default;
+
+void Device::wait(const bool* done) const {
+  const auto start = std::chrono::steady_clock::now();
+  for (int spins = 0; !*done; ++spins) {
+    if (api_.DevicePoll && device_) {
+      api_.DevicePoll(device_, true, nullptr);
+    } else {
+      api_.InstanceProcessEvents(instance_);
+    }
+    if (*done || spins % 16 != 15) continue;
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (waited > std::chrono::milliseconds(2)) std::this_thread::sleep_for(waited / 64);
+  }
+}
+
+void Device::check() const {
+  if (!error_.empty()) fail("[webgpu] ", facts_.name, ": ", error_);
+}
+
+void Device::report(std::string error) {
+  if (error_.empty()) error_ = std::move(error);
+}
+
+std::vector<AdapterFacts> list_adapters(const std::string& library) {
+  const Api& api = open_api(library);
+  std::vector<AdapterFacts> result;
+  for (bool software : {false, true}) {
+    const AdapterAnswer answer = request_adapter(api, software);
+    if (!answer.adapter) continue;
+    AdapterFacts f = facts_of(api, answer.adapter);
+    if (result.empty() || result[0].name != f.name) result.push_back(std::move(f));
+    api.AdapterRelease(answer.adapter);
+  }
+  return result;
+}
+
+}  // namespace tabgrad::webgpu

@@ -1,0 +1,56 @@
+// Adapters and devices. A device is opened once a process and shared by all that run on it.
+#pragma once
+
+#include <memory>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/webgpu/native/api.h"
+
+namespace tabgrad::webgpu {
+
+struct AdapterFacts {
+  std::string library, name, vendor, architecture, driver, backend;
+  bool software = false;
+  std::vector<std::string> features;
+  std::uint64_t max_buffer_bytes = 0, max_binding_bytes = 0;
+  std::uint32_t max_storage_buffers = 0, workgroup_bytes = 0, workgroup_size = 0;
+};
+
+class Device {
+ public:
+  // Throws Error with the reason when there is no adapter.
+  static std::shared_ptr<Device> open(const std::string& library);
+
+  Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const Api& api() const { return api_; }
+  WGPUDevice get() const { return device_; }
+  WGPUQueue queue() const { return queue_; }
+  const AdapterFacts& facts() const { return facts_; }
+  bool has_timestamps() const { return timestamps_; }
+
+  // Lets callbacks run until `done`; sleeps little at first, so that short work is noticed at once.
+  void wait(const bool* done) const;
+  // Throws Error with the device's first error, if there was one.
+  void check() const;
+  void report(std::string error);
+
+ private:
+  const Api& api_;
+  WGPUInstance instance_;
+  WGPUDevice device_ = nullptr;
+  WGPUQueue queue_ = nullptr;
+  AdapterFacts facts_;
+  bool timestamps_ = false;
+  std::string error_;
+};
+
+// What the library offers, best first: none when it finds no adapter.
+std::vector<AdapterFacts> list_adapters(const std::string& library);
+
+}  // namespace tabgrad::webgpu

@@ -1,0 +1,96 @@
+#include "codegen/emit.h"
+
+namespace tabgrad::codegen {
+
+std::string coordinates(const Dims& space, const std::string& linear, const std::string& prefix, int width,
+                        std::vector<std::string>& names) {
+  std::string text;
+  names.assign(space.size(), "");
+  std::string rest = linear;
+  for (std::size_t d = space.size(); d-- > 0;) {
+    names[d] = prefix + std::to_string(d);
+    const std::int64_t size = d + 1 == space.size() ? space[d] / width : space[d];
+    const std::string scale = d + 1 == space.size() && width > 1 ? " * " + std::to_string(width) : "";
+    if (d == 0) {
+      text += "let " + names[d] + " = " + rest + scale + ";\n";
+      break;
+    }
+    const std::string next = prefix + "q" + std::to_string(d);
+    text += "let " + names[d] + " = (" + rest + " % " + std::to_string(size) + ")" + scale + ";\nlet " + next + " = " + rest + " / " +
+            std::to_string(size) + ";\n";
+    rest = next;
+  }
+  return text;
+}
+
+namespace {
+
+PartArg* find_arg(Part& part, int id) {
+  for (PartArg& a : part.args)
+    if (a.arg == id) return &a;
+  return nullptr;
+}
+const PartArg& declared(const Part& part, int id) {
+  for (const PartArg& a : part.args)
+    if (a.arg == id) return a;
+  TG_CHECK(false);
+}
+
+}  // namespace
+
+void use_arg(Part& part, const std::vector<ArgInfo>& info, int arg, bool written, bool vec4) {
+  const int id = arg_id(info, arg);
+  const ArgInfo& a = info[static_cast<std::size_t>(id)];
+  vec4 = vec4 && a.elements % 4 == 0;
+  if (PartArg* known = find_arg(part, id)) {
+    TG_CHECK(!(written || known->written) || vec4 == known->vec4);
+    known->vec4 = known->vec4 || vec4;
+    known->written = known->written || written;
+    return;
+  }
+  part.args.push_back({"a" + std::to_string(id), id, written, a.ids, vec4, a.elements});
+}
+
+void use_body_args(Part& part, const Body& body, const std::vector<ArgInfo>& info, bool wide) {
+  for (const Load& l : body.loads) use_arg(part, info, l.arg, false, wide && l.at.strides.back() == 1);
+  for (const Store& s : body.stores) use_arg(part, info, s.arg, true, wide);
+}
+
+std::string load_text(const Part& part, const std::vector<ArgInfo>& info, int arg, const std::string& element, bool whole) {
+  const PartArg& a = declared(part, arg_id(info, arg));
+  const std::string name = "$" + a.name;
+  if (a.ids) return "f32(" + name + "[" + element + "])";
+  if (!a.vec4) {
+    if (!whole) return name + "[" + element + "]";
+    std::string text = "vec4f(";
+    for (int i = 0; i < 4; ++i) text += name + "[" + element + " + " + std::to_string(i) + (i < 3 ? "], " : "])");
+    return text;
+  }
+  if (whole) return name + "[(" + element + ") / 4]";
+  return name + "[(" + element + ") / 4][(" + element + ") % 4]";
+}
+
+std::string store_text(const Part& part, const std::vector<ArgInfo>& info, int arg, const std::string& element,
+                       const std::string& value, bool whole) {
+  const PartArg& a = declared(part, arg_id(info, arg));
+  const std::string name = "$" + a.name;
+  if (!whole) {
+    TG_CHECK(!a.vec4);
+    return name + "[" + element + "] = " + value + ";\n";
+  }
+  if (a.vec4) return name + "[(" + element + ") / 4] = " + value + ";\n";
+  std::string text;
+  for (int i = 0; i < 4; ++i)
+    text += name + "[" + element + " + " + std::to_string(i) + "] = " + value + "[" + std::to_string(i) + "];\n";
+  return text;
+}
+
+std::string print_stores(const Part& part, const std::vector<ArgInfo>& info, const Body& body, const PrintOptions& o) {
+  std::string text;
+  for (const Store& s : body.stores)
+    text += store_text(part, info, s.arg, affine(s.at.strides, s.at.offset, o.index), o.prefix + std::to_string(s.value),
+                       o.width == 4);
+  return text;
+}
+
+}  // namespace tabgrad::codegen

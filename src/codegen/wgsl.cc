@@ -1,0 +1,168 @@
+#include "codegen/wgsl.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "codegen/templates.h"
+
+namespace tabgrad::codegen {
+namespace {
+
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Each `$name` replaced by what `rename` makes of it.
+std::string renamed(const std::string& text, const std::function<std::string(const std::string&)>& rename) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] != '$') {
+      out += text[i++];
+      continue;
+    }
+    std::size_t end = ++i;
+    while (end < text.size() && in_word(text[end])) ++end;
+    out += rename(text.substr(i, end - i));
+    i = end;
+  }
+  return out;
+}
+
+std::string for_width(const char* text, int width) {
+  return renamed(text, [&](const std::string& name) -> std::string {
+    if (name == "W" || name.empty()) return width == 4 ? "4" : "";
+    const char* scalar = name == "F" ? "f32" : name == "I" ? "i32" : "u32";
+    const char* vector = name == "F" ? "vec4f" : name == "I" ? "vec4i" : "vec4u";
+    return width == 4 ? vector : scalar;
+  });
+}
+
+// The library's functions by name, each with its text.
+const std::vector<std::pair<std::string, std::string>>& library() {
+  static const auto functions = [] {
+    std::vector<std::pair<std::string, std::string>> result;
+    for (const std::string& text : {for_width(templates::math, 1), for_width(templates::math, 4), std::string(templates::random)}) {
+      for (std::size_t at = text.find("\nfn "); at != std::string::npos;) {
+        const std::size_t next = text.find("\nfn ", at + 1);
+        std::string body = text.substr(at + 1, next == std::string::npos ? next : next - at);
+        const std::size_t comment = body.find("\n//");  // of the next function
+        if (comment != std::string::npos) body.resize(comment + 1);
+        result.emplace_back(body.substr(3, body.find('(') - 3), body);
+        at = next;
+      }
+    }
+    return result;
+  }();
+  return functions;
+}
+
+bool calls(const std::string& text, const std::string& function) { return text.find(function + "(") != std::string::npos; }
+
+// The functions that a text needs, those that they need first.
+std::string needed_functions(const std::string& text) {
+  const auto& all = library();
+  std::vector<bool> needed(all.size(), false);
+  std::string seen = text;
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (needed[i] || !calls(seen, all[i].first)) continue;
+      needed[i] = more = true;
+      seen += all[i].second;
+    }
+  }
+  std::string out;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (needed[i]) out += all[i].second;
+  return out;
+}
+
+// Uniform k lies in word 4 + k of the block. The vectors of four words that a text needs.
+int uniform_vectors(const std::string& text) {
+  int vectors = text.find("tg_u[") != std::string::npos ? 1 : 0;
+  const std::string call = "tg_uniform(";
+  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1))
+    vectors = std::max(vectors, (4 + std::atoi(text.c_str() + at + call.size())) / 4 + 1);
+  return vectors;
+}
+
+}  // namespace
+
+Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& rewritable, const Caps& caps) {
+  Finished f;
+  struct Binding {
+    bool written = false, ids = false, vec4 = false;
+    std::int64_t elements = 0;
+  };
+  std::vector<Binding> bindings;
+  auto binding_of = [&](int arg) {
+    const auto found = std::find(f.args.begin(), f.args.end(), arg);
+    if (found != f.args.end()) return static_cast<std::size_t>(found - f.args.begin());
+    f.args.push_back(arg);
+    bindings.emplace_back();
+    return f.args.size() - 1;
+  };
+  std::string declarations, body;
+  std::int64_t first = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Part& part = parts[p];
+    TG_CHECK(part.workgroup_size == parts[0].workgroup_size);
+    const std::string prefix = parts.size() > 1 ? "p" + std::to_string(p) + "_" : "";
+    std::map<std::string, std::string> names;
+    for (const PartArg& a : part.args) {
+      const std::size_t at = binding_of(a.arg);
+      Binding& b = bindings[at];
+      TG_CHECK(b.elements == 0 || (b.vec4 == a.vec4 && b.ids == a.ids));
+      b = {b.written || a.written, a.ids, a.vec4, std::max(b.elements, a.elements)};
+      names[a.name] = "b" + std::to_string(at);
+    }
+    auto rename = [&](const std::string& name) {
+      const auto found = names.find(name);
+      return found != names.end() ? found->second : prefix + name;
+    };
+    declarations += renamed(part.declarations, rename);
+    const std::string text = renamed(part.body, rename);
+    if (parts.size() == 1) {
+      body += text;
+    } else {
+      const std::string begin = std::to_string(first) + "u", end = std::to_string(first + part.workgroups) + "u";
+      body += (p ? "else if (tg_wg < " : "if (tg_wg < ") + end + ") {\nlet wg = tg_wg - " + begin + ";\n" + text + "}\n";
+    }
+    first += part.workgroups;
+    f.shader.name += (p ? " | " : "") + part.name;
+  }
+  TG_CHECK(static_cast<int>(bindings.size()) <= caps.max_args);
+
+  std::string text;
+  const int vectors = uniform_vectors(declarations + body + needed_functions(declarations + body));
+  f.shader.uniforms = vectors > 0;
+  if (vectors > 0) text += "@group(0) @binding(0) var<uniform> tg_u: array<vec4u, " + std::to_string(vectors) + ">;\n";
+  if (calls(declarations + body, "tg_uniform"))
+    text += "fn tg_uniform(i: u32) -> f32 { return bitcast<f32>(tg_u[(i + 4u) / 4u][(i + 4u) % 4u]); }\n";
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    const Binding& b = bindings[i];
+    const bool writes = b.written || rewritable(f.args[i]);
+    text += "@group(0) @binding(" + std::to_string(i + 1) + ") var<storage, " + (writes ? "read_write" : "read") + "> b" +
+            std::to_string(i) + ": array<" + (b.ids ? "i32" : b.vec4 ? "vec4f" : "f32") + ">;\n";
+    f.shader.args.push_back({writes, b.elements});
+  }
+  text += needed_functions(declarations + body) + declarations;
+  text += "@compute @workgroup_size(" + std::to_string(parts[0].workgroup_size) +
+          ") fn main(@builtin(workgroup_id) tg_id: vec3u, @builtin(local_invocation_index) lid: u32) {\n";
+  const std::string name = parts.size() == 1 ? "wg" : "tg_wg";
+  if (first <= caps.max_workgroups) {
+    f.grid[0] = static_cast<std::uint32_t>(first);
+    text += "let " + name + " = tg_id.x;\n";
+  } else {  // folded; the last row may be longer than there is work
+    const std::int64_t rows = (first + caps.max_workgroups - 1) / caps.max_workgroups, columns = (first + rows - 1) / rows;
+    TG_CHECK(rows <= caps.max_workgroups);
+    f.grid = {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows), 1};
+    text += "let " + name + " = tg_id.x + tg_id.y * " + std::to_string(columns) + "u;\nif (" + name + " >= " + std::to_string(first) +
+            "u) { return; }\n";
+  }
+  text += body + "}\n";
+  f.shader.text = std::move(text);
+  return f;
+}
+
+}  // namespace tabgrad::codegen
