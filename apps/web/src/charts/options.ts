@@ -1,0 +1,145 @@
+// What a chart shows, and the uPlot options that draw it.
+
+import uPlot from 'uplot';
+import { shortNumber } from '../lib/format';
+import type { ChartTheme, Ink } from './theme';
+import { timeLabels } from './time_labels';
+
+export interface Line {
+  label: string;
+  ink: Ink;
+  /** CSS pixels. */
+  width?: number;
+  /** Draw over missing values (lines that have few of the x). */
+  spanGaps?: boolean;
+  points?: boolean;
+  dash?: number[];
+  /** An edge of a band: not drawn, not in the legend. */
+  edge?: boolean;
+  opacity?: number;
+}
+
+/** Between two lines, by their place in `lines`. */
+export interface Band {
+  label: string;
+  low: number;
+  high: number;
+}
+
+/** A part of the x axis, shaded and named. */
+export interface Zone {
+  from: number;
+  to: number;
+  label: string;
+  shaded: boolean;
+}
+
+export interface ChartSpec {
+  x: 'time' | 'number';
+  lines: Line[];
+  bands?: Band[];
+  zones?: Zone[];
+  logY?: boolean;
+}
+
+const kAxisGap = 6;
+const kRowHeight = 16;
+
+/** Room for the widest label of the y axis. */
+function yAxisSize(u: uPlot, values: string[] | null): number {
+  if (!values?.length) return 40;
+  u.ctx.save();
+  u.ctx.font = (u.axes[1]!.font as unknown as [string])[0];
+  const widest = Math.max(...values.map((value) => u.ctx.measureText(value).width));
+  u.ctx.restore();
+  return Math.ceil(widest / devicePixelRatio) + 2 * kAxisGap;
+}
+
+function drawZones(u: uPlot, zones: Zone[], theme: ChartTheme): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.font = theme.font.replace('12px', `${12 * devicePixelRatio}px`);
+  ctx.textBaseline = 'top';
+  for (const zone of zones) {
+    const left = Math.max(bbox.left, u.valToPos(zone.from, 'x', true));
+    const right = Math.min(bbox.left + bbox.width, u.valToPos(zone.to, 'x', true));
+    if (!(right > left)) continue;
+    if (zone.shaded) {
+      ctx.fillStyle = theme.shade;
+      ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    }
+    const pad = 6 * devicePixelRatio;
+    if (ctx.measureText(zone.label).width + 2 * pad > right - left) continue;
+    ctx.fillStyle = theme.text;
+    ctx.fillText(zone.label, left + pad, bbox.top + pad);
+  }
+  ctx.restore();
+}
+
+/** Logarithmic axes get 1, 2, 5 of each decade; all where the axis spans less than one. */
+function logLabels(ticks: number[]): (string | null)[] {
+  const wide = ticks.length > 12;
+  return ticks.map((tick) => {
+    const digit = Math.round(tick / 10 ** Math.floor(Math.log10(tick) + 1e-9));
+    return !wide || digit === 1 || digit === 2 || digit === 5 ? shortNumber(tick) : null;
+  });
+}
+
+export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, height: number): uPlot.Options {
+  const axis = { stroke: theme.text, font: theme.font, ticks: { show: false }, gap: kAxisGap };
+  return {
+    width,
+    height,
+    padding: [8, 12, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    scales: {
+      x: { time: spec.x === 'time' },
+      y: spec.logY
+        ? { distr: 3, range: (_u, min, max) => [min * 0.9, max * 1.1] }
+        : { range: (_u, min, max) => uPlot.rangeNum(min, max, { min: { pad: 0.08 }, max: { pad: 0.08 } }) },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        space: spec.x === 'time' ? 56 : 72,
+        size: (spec.x === 'time' ? 2 : 1) * kRowHeight + kAxisGap,
+        ...(spec.x === 'time'
+          ? {
+              values: (_u: uPlot, ticks: number[], _axis: number, _space: number, increment: number) =>
+                timeLabels(ticks, increment),
+            }
+          : {
+              values: (_u: uPlot, ticks: number[]) =>
+                ticks.map((t) => (Number.isInteger(t) ? t.toLocaleString('en-US') : '')),
+            }),
+      },
+      {
+        ...axis,
+        grid: { stroke: theme.grid, width: 1 },
+        size: yAxisSize,
+        space: 36,
+        values: (_u: uPlot, ticks: number[]) => (spec.logY ? logLabels(ticks) : ticks.map(shortNumber)),
+      },
+    ],
+    series: [
+      {},
+      ...spec.lines.map((line) => ({
+        label: line.label,
+        stroke: line.edge ? 'transparent' : theme.ink[line.ink],
+        width: line.edge ? 0 : (line.width ?? 1.5),
+        alpha: line.opacity ?? 1,
+        spanGaps: line.spanGaps ?? false,
+        points: { show: line.points ?? false, size: 5, fill: theme.ink[line.ink] },
+        ...(line.dash ? { dash: line.dash } : {}),
+      })),
+    ],
+    bands: (spec.bands ?? []).map((band) => ({
+      series: [band.high + 1, band.low + 1] as [number, number],
+      fill: theme.band,
+    })),
+    hooks: { drawClear: [(u) => drawZones(u, spec.zones ?? [], theme)] },
+  };
+}

@@ -1,0 +1,108 @@
+// What ties the page's parts together: address ↔ choices and data, saved runs, and the commands that touch several of them.
+
+import { effect } from '@preact/signals';
+import { engineState, textOf } from '../../engine/engine';
+import { address, replaceQuery } from '../../shell/routes';
+import { closeTable, exampleOf, openError, openExample, openFile, opening, showTable, table } from './data/table';
+import type { Example } from './data/examples';
+import { closeRun, restore, run, runError, train, training } from './run/run';
+import { refreshSaved } from './saved/saved';
+import { choicesFrom, fitToTable } from './settings/choices';
+import { adopt, choices, chosenSettings, keepPlanned, loadDefaults, planned } from './settings/plan';
+import { explain } from './settings/fields';
+
+/** Keys of the address beside the settings. */
+const kDataKey = 'data';
+const kThreadsKey = 'threads';
+
+let started = false;
+
+/** Once in the life of the site; what is open stays open while another page is shown. */
+export function startPage(): void {
+  if (started) return;
+  started = true;
+  effect(() => {
+    if (engineState.value.state !== 'ready') return;
+    void loadDefaults();
+    void refreshSaved();
+  });
+  effect(() => void follow(address.value.query));
+  effect(writeAddress);
+  effect(() => {
+    if (run.value?.state === 'ended' || run.value?.state === 'failed') void refreshSaved();
+  });
+  effect(() => {
+    const progress = run.value?.progress;
+    const done =
+      training.value && progress ? `${Math.floor((100 * progress.step) / Math.max(1, progress.steps))} % · ` : '';
+    document.title = `${done}Forecast · tabgrad`;
+  });
+  keepPlanned(() => training.value);
+}
+
+/** Brings the page to what an address says: at the start, and when one is pasted over it. */
+async function follow(query: Record<string, string>): Promise<void> {
+  if (training.peek()) return;
+  choices.value = choicesFrom(query);
+  const example = exampleOf(query[kDataKey]);
+  if (example && example.id !== table.peek()?.example) await openAndFit(() => openExample(example));
+}
+
+function writeAddress(): void {
+  const open = table.value;
+  const threads = address.peek().query[kThreadsKey];
+  const opensExample = opening.value !== null; // the address names it already
+  if (address.peek().page !== 'forecast' || opensExample) return;
+  replaceQuery({
+    ...(threads ? { [kThreadsKey]: threads } : {}),
+    ...(open?.example ? { [kDataKey]: open.example } : {}),
+    ...choices.value,
+  });
+}
+
+async function openAndFit(open: () => ReturnType<typeof openFile>): Promise<void> {
+  const opened = await open();
+  if (!opened) return;
+  closeRun();
+  const { choices: fitting, dropped } = fitToTable(choices.peek(), opened.info);
+  choices.value = fitting;
+  if (dropped.length > 0) {
+    runError.value = `${opened.info.file} has no column ${dropped.map((name) => `“${name}”`).join(', ')}: that choice was left out.`;
+  }
+}
+
+export function takeFile(file: File): void {
+  if (training.peek()) {
+    openError.value = `A run is under way. Stop it before you open ${file.name}.`;
+    return;
+  }
+  void openAndFit(() => openFile(file));
+}
+
+export function takeExample(example: Example): void {
+  choices.value = example.choices;
+  void openAndFit(() => openExample(example));
+}
+
+export function otherData(): void {
+  closeTable();
+  closeRun();
+  choices.value = {};
+  planned.value = { state: 'none' };
+  void refreshSaved();
+}
+
+export async function startTraining(): Promise<void> {
+  try {
+    await train(chosenSettings());
+  } catch (error) {
+    planned.value = { state: 'impossible', ...explain(textOf(error)) };
+  }
+}
+
+export async function reopen(id: string): Promise<void> {
+  await restore(id, (info, plan) => {
+    showTable(info);
+    adopt(plan.settings);
+  });
+}

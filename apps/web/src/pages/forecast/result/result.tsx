@@ -1,0 +1,154 @@
+// What came out: the verdict, forecasts against the held-out truth, the steps to come, the baselines, and files to keep.
+
+import { useEffect, useRef } from 'preact/hooks';
+import { Notices } from '../../../components/alert';
+import { ForecastChart } from '../../../charts/forecast_chart';
+import { Stats, type Stat } from '../../../components/stats';
+import type { BandSeries, RunResult } from '../../../engine/types';
+import { count, percent, shortNumber } from '../../../lib/format';
+import { spanOf } from '../../../lib/time_step';
+import { Baselines } from './baselines';
+import { Downloads } from './downloads';
+import { joinTail, tailOf } from './tail';
+
+/** Points of the close view of the test part, as in the report. */
+const kClosePoints = 120;
+/** A longer table of values begins folded. */
+const kOpenRows = 7;
+/** Shown before the steps to come. */
+const kHistoryPoints = 90;
+
+export function Result({ result }: { result: RunResult }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    heading.current?.scrollIntoView({ block: 'nearest' });
+  }, [result.run]);
+  const won = beatsAll(result);
+  const { target } = result.settings;
+  return (
+    <section class="result" aria-labelledby="result-title">
+      <h2 id="result-title" ref={heading} tabIndex={-1}>
+        {target}: forecast by {result.title}
+      </h2>
+      <p class={`verdict ${won ? 'verdict-good' : 'verdict-bad'}`}>{result.verdict}</p>
+      <Stats stats={figures(result)} />
+      <HeldOut result={result} />
+      <Next result={result} />
+      <Baselines result={result} />
+      <Downloads run={result.run} />
+      <Notices notices={result.notices} />
+    </section>
+  );
+}
+
+function beatsAll({ metrics: [model, ...baselines] }: RunResult): boolean {
+  return model !== undefined && baselines.every((baseline) => model.rmse < baseline.rmse);
+}
+
+function figures(result: RunResult): Stat[] {
+  const [model, ...baselines] = result.metrics;
+  const best = Math.min(...baselines.map((baseline) => baseline.rmse));
+  const ratio = (model?.rmse ?? Number.NaN) / best;
+  const stats: Stat[] = [
+    { name: 'RMSE, held-out data', value: shortNumber(model?.rmse) },
+    { name: 'best baseline', value: shortNumber(best) },
+  ];
+  if (Number.isFinite(ratio))
+    stats.push({ name: ratio < 1 ? 'better by' : 'worse by', value: percent(Math.abs(1 - ratio)) });
+  if (result.bandCoverage !== null) stats.push({ name: 'truth inside the band', value: percent(result.bandCoverage) });
+  return stats;
+}
+
+function HeldOut({ result }: { result: RunResult }) {
+  const { test, title, step, settings } = result;
+  const close = tailOf(test, kClosePoints);
+  const truth = test.truth.slice(-close.times.length);
+  const [model] = result.metrics;
+  return (
+    <div class="figure">
+      <h3>Against the held-out truth</h3>
+      <p class="note">
+        The last {count(close.times.length, 'point')} of the test part, each forecast one step ahead from the values
+        before it.
+      </p>
+      <ForecastChart
+        forecast={close}
+        known={{ times: close.times, values: truth }}
+        knownLabel="truth"
+        title={title}
+        step={step}
+        summary={`Truth and forecasts of ${settings.target}, ${close.labels[0]} to ${close.labels.at(-1)}. Root mean squared error ${shortNumber(model?.rmse)}.`}
+      />
+    </div>
+  );
+}
+
+function Next({ result }: { result: RunResult }) {
+  const { next, horizon, step, title, settings } = result;
+  const known = joinTail(result.history, result.test, Math.max(kHistoryPoints, 2 * horizon));
+  const span = spanOf(horizon, step);
+  return (
+    <div class="figure">
+      <h3>The next {horizon === 1 ? step || 'step' : span || count(horizon, 'step')}</h3>
+      <ForecastChart
+        forecast={fromLastKnown(next, known)}
+        known={known}
+        knownLabel="known"
+        title={title}
+        step={step}
+        summary={`Forecast of ${settings.target} from ${next.labels[0]}: ${shortNumber(next.middle[0])}, to ${next.labels.at(-1)}: ${shortNumber(next.middle.at(-1))}.`}
+      />
+      <details open={horizon <= kOpenRows}>
+        <summary>Values</summary>
+        <NextTable next={next} />
+      </details>
+    </div>
+  );
+}
+
+/** The line of a forecast begins at the last known point, so that the eye can follow it. */
+function fromLastKnown(next: BandSeries, known: { times: Float64Array; values: Float64Array }): BandSeries {
+  const time = known.times.at(-1);
+  const value = known.values.at(-1);
+  if (time === undefined || value === undefined) return next;
+  const before = (values: Float64Array) => (values.length === 0 ? values : Float64Array.of(value, ...values));
+  return {
+    times: Float64Array.of(time, ...next.times),
+    labels: ['', ...next.labels],
+    middle: before(next.middle),
+    low: before(next.low),
+    high: before(next.high),
+  };
+}
+
+function NextTable({ next }: { next: BandSeries }) {
+  const banded = next.low.length > 0;
+  return (
+    <div class="wide" tabIndex={0} role="region" aria-label="Forecast values">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" class="text">
+              when
+            </th>
+            {banded && <th scope="col">P10</th>}
+            <th scope="col">forecast</th>
+            {banded && <th scope="col">P90</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {next.labels.map((label, i) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {banded && <td>{shortNumber(next.low[i])}</td>}
+              <td>
+                <strong>{shortNumber(next.middle[i])}</strong>
+              </td>
+              {banded && <td>{shortNumber(next.high[i])}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
