@@ -23,7 +23,7 @@ inline constexpr const char* kEndOfText = "<|endoftext|>";
 struct BpeOptions {
   std::int64_t vocabulary = 4096;  // with the 256 bytes and the special tokens
   std::int64_t min_count = 0;  // pairs seen less often are not merged
-  std::vector<std::string> special_tokens;  // e.g. kEndOfText; they take the first ids
+  std::vector<std::string> special_tokens = {};  // e.g. kEndOfText; they take the first ids
 };
 
 class BpeTrainer {
