@@ -1,6 +1,6 @@
 # Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench peers format clean
+.PHONY: help setup build test demo site serve bench peers format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,17 @@ test: ## format, layers, sizes, native tests, sanitizer tests, fuzz targets
 
 demo: build ## train an LSTM on Seattle's weather and compare it with honest baselines
 	@tools/demo
+
+site: setup node_modules ## the web page in apps/web/dist, with the engine's WebAssembly builds and a report of transfer sizes
+	@for preset in wasm wasm-relaxed wasm-single; do tools/build $$preset tabgrad_module || exit 1; done
+	@tools/toolchain/run npm run --silent build -w tabgrad -w tabgrad-web
+
+serve: site ## the page on 127.0.0.1
+	@tools/serve
+
+node_modules: package-lock.json
+	@tools/toolchain/run npm install --no-save
+	@touch node_modules
 
 bench: build ## the CPU benchmarks, against OpenBLAS
 	@for b in build/native/bin/bench_*; do tools/toolchain/run $$b || exit 1; done

@@ -16,4 +16,4 @@ export type {
   RuntimeInfo,
   SavedRun,
   TableInfo,
-} from '../../../../packages/tabgrad/src/protocol';
+} from 'tabgrad';

@@ -21,7 +21,7 @@ export function Start() {
         </p>
       </section>
 
-      <section aria-label="Data">
+      <section class="open" aria-label="Data">
         <FileDrop
           accept=".csv,.tsv,.txt,text/csv,text/plain"
           busy={reading !== null || starting.value}

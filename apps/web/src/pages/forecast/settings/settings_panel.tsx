@@ -137,7 +137,7 @@ function timeOptions(info: TableInfo): [string, string][] {
 function helpOf(field: Field, value: string, info: TableInfo): string | undefined {
   if (field.key !== 'horizon' && field.key !== 'window') return field.help;
   const far = spanOf(Number(value), info.step) || (Number(value) === 1 ? 'step' : 'steps');
-  return `${far} ${field.key === 'horizon' ? 'ahead' : 'looked back'}`;
+  return `${far} ${field.key === 'horizon' ? 'ahead' : 'back'}`;
 }
 
 interface FeaturesProps {

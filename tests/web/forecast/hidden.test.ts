@@ -1,0 +1,47 @@
+// A tab in the background trains on at its speed. In Firefox, whose headless tabs are truly hidden; Chromium's are not.
+import type { Page } from 'puppeteer-core';
+import { expect, test } from 'vitest';
+import { launchFirefox } from '../lib/browsers.ts';
+import { kSlow, serveSite } from './site.ts';
+
+const kAddress = '#/forecast?data=us-births&target=births&horizon=7&epochs=200&patience=0';
+const kSeconds = 4;
+
+test(
+  'steps a second in a hidden tab',
+  async () => {
+    const server = await serveSite();
+    const firefox = await launchFirefox();
+    try {
+      const page = (await firefox.newPage()) as unknown as Page;
+      await page.goto(server.url + kAddress);
+      await page.waitForSelector('.plan', { timeout: kSlow });
+      await page.click('button[type=submit]');
+      const steps = () =>
+        page.evaluate(() => {
+          const row = [...document.querySelectorAll('.training .stats div')].find((div) =>
+            /^step/.test(div.textContent ?? ''),
+          );
+          return Number(row?.querySelector('dd')?.textContent?.split(' of ')[0]?.replaceAll(',', '') ?? 0);
+        });
+      await page.waitForFunction(() => /step\d/.test(document.querySelector('.training .stats')?.textContent ?? ''));
+      const rate = async () => {
+        const [before, start] = [await steps(), performance.now()];
+        await new Promise((done) => setTimeout(done, kSeconds * 1000));
+        return ((await steps()) - before) / ((performance.now() - start) / 1000);
+      };
+      await rate(); // warms up
+      const visible = await rate();
+      const other = (await firefox.newPage()) as unknown as Page;
+      await other.bringToFront();
+      expect(await page.evaluate(() => document.visibilityState)).toBe('hidden');
+      const hidden = await rate();
+      expect(visible).toBeGreaterThan(0);
+      expect(hidden / visible).toBeGreaterThanOrEqual(0.8);
+    } finally {
+      await firefox.close();
+      await server.close();
+    }
+  },
+  4 * kSlow,
+);
