@@ -40,16 +40,17 @@ if(TABGRAD_TESTS)
   add_library(GTest::gtest_main ALIAS wasm_gtest_main)
 endif()
 
-# tabgrad_wasm_module(TARGET): an ES module whose default export makes an instance; it runs in workers and in Node.
+# tabgrad_wasm_module(TARGET POOL [link options...]): an ES module whose default export makes an instance; it runs in workers
+# and in Node. POOL: how many threads beside the first, as a JavaScript expression over the options given to the export.
 # Threads are made with the instance, never later: a new one starts only when its parent's event loop turns, which a
 # training loop does not wait for. The policy of our pages forbids eval.
-function(tabgrad_wasm_module target)
+function(tabgrad_wasm_module target pool)
   set_target_properties(${target} PROPERTIES SUFFIX .mjs)
   target_link_options(${target} PRIVATE
     -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=worker,node -sDYNAMIC_EXECUTION=0 -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB
-    -sSTACK_SIZE=1MB -sDEFAULT_PTHREAD_STACK_SIZE=1MB ${ARGN})
+    -sSTACK_SIZE=1MB ${ARGN})
   if(TABGRAD_WASM_THREADS)
-    target_link_options(${target} PRIVATE -sIMPORTED_MEMORY -Wno-pthreads-mem-growth
-      "-sPTHREAD_POOL_SIZE=Module['threads']-1" -sPTHREAD_POOL_SIZE_STRICT=2)
+    target_link_options(${target} PRIVATE -Wno-pthreads-mem-growth "-sPTHREAD_POOL_SIZE=${pool}" -sPTHREAD_POOL_SIZE_STRICT=2
+                                          -sDEFAULT_PTHREAD_STACK_SIZE=1MB)
   endif()
 endfunction()

@@ -1,0 +1,21 @@
+// Fills dist/: JavaScript and types from src/, and the engine's three builds from build/wasm*, which `tools/build wasm`,
+// `tools/build wasm-relaxed` and `tools/build wasm-single` make.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const here = import.meta.dirname;
+const builds = { threads: 'wasm', relaxed: 'wasm-relaxed', single: 'wasm-single' };
+
+rmSync(join(here, 'dist'), { recursive: true, force: true });
+execFileSync('npx', ['tsc', '-p', here], { stdio: 'inherit' });
+mkdirSync(join(here, 'dist/engine'));
+for (const [name, preset] of Object.entries(builds)) {
+  const from = resolve(here, '../../build', preset, 'bin');
+  if (!existsSync(join(from, 'tabgrad.wasm'))) {
+    console.error(`${from} holds no tabgrad.wasm: run tools/build ${preset} tabgrad_module`);
+    process.exit(1);
+  }
+  for (const suffix of ['mjs', 'wasm'])
+    copyFileSync(join(from, `tabgrad.${suffix}`), join(here, 'dist/engine', `${name}.${suffix}`));
+}

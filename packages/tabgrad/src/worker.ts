@@ -1,0 +1,211 @@
+// The worker that trains: answers the page's calls (protocol.ts), one after another.
+//
+// Does: loads the engine, keeps the table's bytes, starts, restores and lets go of runs. Does not: train (forecast/run.ts),
+// store (forecast/store.ts) or compute.
+
+import { Run, type RunSetup } from './forecast/run.ts';
+import { blobChunks, isQuotaError, lockRun, RunStore } from './forecast/store.ts';
+import { zip, type ZipFile } from './forecast/zip.ts';
+import type { CallName, Calls, Event, Reply, Request, RunPlan, RuntimeInfo, TableInfo } from './protocol.ts';
+import { Engine, UserError } from './wasm/engine.ts';
+import { type BuildName, chooseBuild, environment } from './wasm/features.ts';
+
+// Written out, so that bundlers find the files.
+const kBuilds: Record<BuildName, { glue: URL; code: URL }> = {
+  relaxed: {
+    glue: new URL('./engine/relaxed.mjs', import.meta.url),
+    code: new URL('./engine/relaxed.wasm', import.meta.url),
+  },
+  threads: {
+    glue: new URL('./engine/threads.mjs', import.meta.url),
+    code: new URL('./engine/threads.wasm', import.meta.url),
+  },
+  single: {
+    glue: new URL('./engine/single.mjs', import.meta.url),
+    code: new URL('./engine/single.wasm', import.meta.url),
+  },
+};
+
+const kTitles = { lstm: 'LSTM', gru: 'GRU', transformer: 'Transformer' } as const;
+
+type Handlers = { [K in CallName]: (args: Calls[K][0]) => Calls[K][1] | Promise<Calls[K][1]> };
+/** An engine's file to download. */
+interface EngineFile extends ZipFile {
+  type: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+let engine: Engine | null = null;
+let info: RuntimeInfo | null = null;
+let store: RunStore | null = null;
+let autosaveSeconds = 5;
+let table: { name: string; data: Blob } | null = null;
+let run: Run | null = null;
+
+const post = (event: Event): void => postMessage(event);
+
+function loaded(): Engine {
+  if (!engine) throw new UserError('The engine is not loaded yet.');
+  return engine;
+}
+
+async function init(threads: number): Promise<RuntimeInfo> {
+  const choice = chooseBuild(threads, environment());
+  const files = kBuilds[choice.build];
+  engine = await Engine.load({
+    glue: files.glue.href,
+    code: files.code.href,
+    threads: choice.threads,
+    shared: choice.build !== 'single',
+  });
+  store = await RunStore.open();
+  const fused = choice.build === 'relaxed' ? ' with fused multiply-add' : '';
+  return {
+    backend: 'wasm',
+    threads: choice.threads,
+    description: `${choice.threads} ${choice.threads === 1 ? 'thread' : 'threads'}, WebAssembly SIMD${fused}`,
+    reason: [choice.reason, store ? '' : 'Runs are not kept: the browser gives this page no storage.']
+      .filter(Boolean)
+      .join(' '),
+    storage: store !== null,
+  };
+}
+
+/** Reads a file as the current table. Until it is read whole, the table and the run before stay, and the run trains on. */
+async function open(name: string, data: Blob): Promise<TableInfo> {
+  loaded().call('open', { name });
+  try {
+    for await (const chunk of blobChunks(data)) loaded().call('feed', {}, chunk);
+  } catch (error) {
+    if (error instanceof DOMException)
+      throw new UserError(`${name} cannot be read: it was moved or changed. Choose it again.`);
+    throw error;
+  }
+  run?.checkpoint(); // the engine lets its job go with the old table
+  const read = loaded().call('close') as TableInfo;
+  table = { name, data };
+  const left = run;
+  run = null;
+  await left?.leave();
+  return read;
+}
+
+async function leaveRun(): Promise<void> {
+  const left = run;
+  run = null;
+  left?.checkpoint();
+  await left?.leave();
+}
+
+function newId(): string {
+  const random = Math.floor(Math.random() * 36 ** 5);
+  return `${Date.now().toString(36)}-${random.toString(36).padStart(5, '0')}`;
+}
+
+/** A store that has this run's data, or null with a notice. */
+async function keepData(id: string, data: Blob): Promise<RunStore | null> {
+  try {
+    await store?.create(id, data);
+    return store;
+  } catch (error) {
+    const why = isQuotaError(error) ? 'the browser’s storage is full; forget old runs to make room' : String(error);
+    post({ event: 'notice', text: `This run cannot be kept over a reload: ${why}.` });
+    return null;
+  }
+}
+
+function setupOf(id: string, file: string, plan: RunPlan): RunSetup {
+  const { target, model } = plan.settings;
+  return { run: id, file, title: kTitles[model.kind], target, steps: plan.steps, seconds: 0, msPerStep: 0 };
+}
+
+function activeRun(id?: string): Run {
+  if (!run || (id !== undefined && run.id !== id))
+    throw new UserError('That run is not open: choose it from the saved runs.');
+  return run;
+}
+
+const handlers: Handlers = {
+  async init({ threads, autosaveSeconds: seconds }) {
+    autosaveSeconds = seconds;
+    return (info ??= await init(threads));
+  },
+  open: ({ name, file }) => open(name, file),
+  defaults: ({ kind }) => loaded().call('defaults', { kind }) as Calls['defaults'][1],
+  plan: ({ settings }) => loaded().call('plan', { settings }) as RunPlan,
+  async train({ settings }) {
+    const data = table;
+    if (!data) throw new UserError('There is no data yet: open a CSV file first.');
+    loaded().call('plan', { settings }); // what cannot be trained must not end the run before
+    await leaveRun();
+    const plan = loaded().call('train', { settings }) as RunPlan;
+    const id = newId();
+    const unlock = store ? await lockRun(id) : () => {};
+    const kept = await keepData(id, data.data);
+    run = new Run(loaded(), post, kept, autosaveSeconds, setupOf(id, data.name, plan), unlock);
+    run.start();
+    return { run: id, plan };
+  },
+  pause: () => (activeRun().pause(), null),
+  resume: () => (activeRun().start(), null),
+  stop: () => (activeRun().stop(), null),
+  runs: () => store?.list() ?? [],
+  async restore({ run: id }) {
+    if (!store) throw new UserError('The browser gives this page no storage, so there are no saved runs.');
+    if (run?.id === id) await leaveRun();
+    const unlock = await lockRun(id);
+    try {
+      const saved = await store.load(id);
+      await leaveRun();
+      const opened = await open(saved.state.file, saved.data);
+      const ended = saved.state.state === 'finished';
+      const plan = loaded().call('restore', { ended }, saved.checkpoint) as RunPlan;
+      const setup = { ...setupOf(id, saved.state.file, plan), ...saved.state, steps: plan.steps };
+      run = new Run(loaded(), post, store, autosaveSeconds, setup, unlock);
+      const result = ended ? run.judge() : null;
+      if (!ended) run.start();
+      return { run: id, table: opened, plan, result };
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  },
+  async forget({ run: id }) {
+    if (run?.id === id) throw new UserError('This run is open here: stop it, or open another one first.');
+    const unlock = await lockRun(id);
+    try {
+      await store?.forget(id);
+    } finally {
+      unlock();
+    }
+    return null;
+  },
+  download({ run: id, kind }) {
+    const of = activeRun(id);
+    const { files } = loaded().call('download', { kind }) as { files: EngineFile[] };
+    const base = of.file.replace(/\.[^.]*$/, '') || 'series';
+    const [first, ...more] = files;
+    if (!first) throw new Error('The engine gave no file.');
+    if (more.length > 0) return { name: `${base}-model.zip`, type: 'application/zip', bytes: zip(files) };
+    return { name: `${base}-${first.name}`, type: first.type, bytes: first.bytes };
+  },
+  memory() {
+    const { used } = loaded().call('memory') as { used: number };
+    return { wasmBytes: loaded().memoryBytes, used };
+  },
+};
+
+async function answer(request: Request): Promise<Reply> {
+  const { id, call } = request;
+  try {
+    const handler = handlers[call] as (args: unknown) => unknown;
+    return { id, ok: true, value: await handler(request.args) };
+  } catch (error) {
+    return { id, ok: false, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+let queue: Promise<void> = Promise.resolve();
+onmessage = ({ data }: MessageEvent<Request>) => {
+  queue = queue.then(async () => postMessage(await answer(data)));
+};
