@@ -13,9 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/engine.h"
+#include "lstm_model.h"
 #include "models/gpt.h"
-#include "nn/module.h"
-#include "nn/train_step.h"
 #include "tensor/philox.h"
 
 namespace tabgrad {
@@ -25,31 +24,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kSeed = 1;
 constexpr int kBatches = 8;  // made beforehand, used in turn
 
-struct LstmShape {
+struct NamedLstm {
   const char* name;
-  std::int64_t units, steps, features, batch;
+  LstmShape shape;
 };
-constexpr LstmShape kLstms[] = {{"lstm 32/24/1/32", 32, 24, 1, 32}, {"lstm 128/48/8/64", 128, 48, 8, 64}};
-
-// x (B,T,F) → LSTM → last hidden state (B,U) → linear (B,1), mean squared error against y.
-BuiltModel build_lstm(const LstmShape& s, const OptimizerConfig& optimizer) {
-  Graph g;
-  Builder b(g, true);
-  const Tensor x = permute(input(g, "x", {s.batch, s.steps, s.features}), {1, 0, 2});
-  const Tensor wx = b.param("wx", {s.features, 4 * s.units}, Init::glorot_uniform(), true);
-  const Tensor wh = b.param("wh", {s.units, 4 * s.units}, Init::orthogonal(1.0, 4), true);
-  const Tensor bias = b.param("b", {4 * s.units}, Init::segment(1.0, s.units, 2 * s.units), false);
-  const Tensor h = lstm_sequence(linear(x, wx, bias), wh);
-  const Tensor last = reshape(slice(h, 0, s.steps - 1, s.steps), {s.batch, s.units});
-  const Tensor y = b.linear("head", last, 1, Init::glorot_uniform());
-  const Tensor loss = mean(mse_loss(y, input(g, "y", {s.batch, 1})), {0, 1});
-  g.outputs.push_back({"loss", loss.value});
-  BuiltModel model;
-  model.parameters = b.parameters();
-  add_training(g, loss, model.parameters, optimizer, 1.0);
-  model.entries.push_back({"train_step", std::move(g)});
-  return model;
-}
+constexpr NamedLstm kLstms[] = {{"lstm 32/24/1/32", {32, 24, 1, 32}}, {"lstm 128/48/8/64", {128, 48, 8, 64}}};
 
 class Row {
  public:
@@ -134,8 +113,9 @@ int run(const Options& o) {
   session.threads = o.threads;
   std::vector<std::unique_ptr<Row>> rows;
   if (o.lstm)
-    for (const LstmShape& s : kLstms)
-      rows.push_back(std::make_unique<Row>(s.name, build_lstm(s, OptimizerConfig{}), OptimizerConfig{}, 1e-3, session));
+    for (const NamedLstm& l : kLstms)
+      rows.push_back(
+          std::make_unique<Row>(l.name, build_lstm(l.shape, OptimizerConfig{}, 1.0), OptimizerConfig{}, 1e-3, session));
   for (const std::string& preset : o.presets)
     rows.push_back(std::make_unique<Row>(preset, build_gpt(gpt_preset(preset)), gpt_optimizer(), kGptLearningRate, session));
   if (rows.empty()) fail("nothing to run");

@@ -1,0 +1,120 @@
+// npm run bench:peers: the same jobs in tabgrad, TensorFlow.js and jax-js in one Chromium session, sides taking turns.
+//
+//   --host NAME        writes bench/results/peers-web-NAME-DATE.json (without it: only the table)
+//   --backends LIST    wasm,webgl,webgpu (default wasm)        --libraries LIST  tabgrad,tfjs,jax (default all)
+//   --bench LIST       lstm,matmul,gpt (default all)           --presets LIST    GPT presets (default small,medium,large,xl)
+//   --gpu KIND         none, software or hardware (default: none for wasm alone, else software)
+//   --single           no cross-origin isolation: one thread for everybody
+//   --seconds N        of timing for each row (default 3)      --steps N  at least (default 30; slow rows stop at 10 × N seconds)
+//
+// Exits with 1 if two sides disagree on a loss or a product: then they did not do the same work and no ratio means anything.
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Job, kLstms, kPresets } from '../../web/jobs.ts';
+import type { SideConfig } from '../../web/page.ts';
+import { runBench } from '../../web/run.ts';
+import { matmulJobs } from './shapes.ts';
+import { rowsOf, table } from './table.ts';
+
+const kHere = import.meta.dirname;
+const kResults = join(kHere, '../../results');
+
+const { values } = parseArgs({
+  options: {
+    host: { type: 'string' },
+    backends: { type: 'string', default: 'wasm' },
+    libraries: { type: 'string', default: 'tabgrad,tfjs,jax' },
+    bench: { type: 'string', default: 'lstm,matmul,gpt' },
+    presets: { type: 'string', default: 'small,medium,large,xl' },
+    gpu: { type: 'string' },
+    single: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '3' },
+    steps: { type: 'string', default: '30' },
+    minutes: { type: 'string', default: '60' },
+  },
+});
+
+/** The words of a comma-separated option, each checked. */
+function words<T extends string>(option: string, text: string, known: readonly T[]): T[] {
+  return text.split(',').map((word) => {
+    if (!known.includes(word as T)) fail(`--${option} ${word}: not one of ${known.join(', ')}`);
+    return word as T;
+  });
+}
+function fail(message: string): never {
+  console.error(`bench:peers: ${message}`);
+  process.exit(2);
+}
+function number(option: string, text: string): number {
+  const value = Number(text);
+  return value > 0 ? value : fail(`--${option} ${text}: a number above 0 is needed`);
+}
+
+if (!existsSync(join(kHere, 'node_modules'))) fail('the peers are not installed: npm ci --prefix bench/peers/web');
+if (values.host && !/^[\w-]+$/.test(values.host)) fail(`--host ${values.host}: letters, digits and - only`);
+const backends = words('backends', values.backends, ['wasm', 'webgl', 'webgpu']);
+const libraries = words('libraries', values.libraries, ['tabgrad', 'tfjs', 'jax']);
+const benches = words('bench', values.bench, ['lstm', 'matmul', 'gpt']);
+const presets = words(
+  'presets',
+  values.presets,
+  kPresets.map((p) => p.name),
+).map((name) => kPresets.find((p) => p.name === name)!);
+const [gpu] = words('gpu', values.gpu ?? (values.backends === 'wasm' ? 'none' : 'software'), [
+  'none',
+  'software',
+  'hardware',
+]);
+const seconds = number('seconds', values.seconds);
+
+const jobs: Job[] = [];
+if (benches.includes('lstm')) jobs.push(...kLstms.map((shape): Job => ({ bench: 'lstm', shape })));
+if (benches.includes('gpt')) jobs.push(...presets.map((preset): Job => ({ bench: 'gpt', preset })));
+if (benches.includes('matmul')) jobs.push(...matmulJobs(presets));
+
+// Each peer also at the other thread count worth trying: TensorFlow.js on all cores, jax-js on one.
+const otherCores = { tfjs: 2 * availableParallelism(), jax: 1 };
+const sides = libraries.flatMap((library) =>
+  backends.flatMap((backend): SideConfig[] => {
+    if (library === 'tabgrad') return [{ id: `tabgrad ${backend}`, worker: 'own.js', backend }];
+    const side = { id: `${library} ${backend}`, worker: 'peers.js', backend: `${library}/${backend}` };
+    if (backend !== 'wasm' || values.single) return [side];
+    const told = otherCores[library];
+    return [side, { ...side, id: `${side.id} (told ${told} cores)`, backend: `${side.backend}@${told}` }];
+  }),
+);
+const jax = JSON.parse(readFileSync(join(kHere, 'node_modules/@jax-js/jax/package.json'), 'utf8')) as {
+  version: string;
+};
+
+const measured = await runBench({
+  name: 'bench-peers',
+  config: { sides, jobs, seconds, mostSeconds: 10 * seconds, steps: number('steps', values.steps), pause: 130 },
+  gpu: gpu!,
+  isolated: !values.single,
+  workers: {
+    ...(libraries.includes('tabgrad') && { own: join(kHere, '../../web/own.ts') }),
+    peers: join(kHere, 'worker.ts'),
+  },
+  folders: { '/tfjs-wasm/': join(kHere, 'node_modules/@tensorflow/tfjs-backend-wasm/dist') },
+  define: { JAX_JS_VERSION: JSON.stringify(jax.version) },
+  minutes: number('minutes', values.minutes),
+});
+
+const rows = rowsOf(measured);
+const { config, rows: _, ...about } = measured;
+const options = { seconds: config.seconds, steps: config.steps, pause: config.pause };
+console.log(table(rows, measured));
+if (values.host) {
+  const name = `peers-web-${values.host}${values.single ? '-single' : ''}-${measured.date.slice(0, 10)}.json`;
+  await mkdir(kResults, { recursive: true });
+  await writeFile(
+    join(kResults, name),
+    `${JSON.stringify({ schema: 'tabgrad-peers-web/1', ...about, options, rows }, null, 1)}\n`,
+  );
+  console.log(`\nwritten: bench/results/${name}`);
+}
+process.exitCode = rows.some((row) => row.disagrees) ? 1 : 0;

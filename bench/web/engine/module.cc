@@ -1,0 +1,159 @@
+// The engine as the browser benchmarks see it: models with given weights, train steps, matrix products, as C functions.
+//
+// Does: builds a GPT or the LSTM of lstm_model.h with the peers' optimizer settings, writes parameters by name, runs steps.
+// Does not: ship (packages/tabgrad has bindings/wasm), or choose weights and data (bench/web/jobs.ts makes them for all sides).
+//
+// Invariants: nothing thrown crosses into JavaScript; a function that failed returns kFailed and bench_error() says why.
+// Pointers are into the module's memory, made with malloc by the caller.
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "backend/cpu/kernels.h"
+#include "engine/engine.h"
+#include "lstm_model.h"
+#include "models/gpt.h"
+
+namespace tabgrad::bench {
+namespace {
+
+constexpr int kDone = 0, kFailed = 1;
+
+struct State {
+  std::shared_ptr<ThreadPool> pool;
+  std::unique_ptr<Session> session;
+  OptimizerConfig optimizer;
+  double learning_rate = 0, flops = 0;
+  std::int64_t step = 0;
+  std::string error, device;
+};
+State& state() {
+  static State s;
+  return s;
+}
+
+template <typename F>
+int guarded(F&& body) {
+  try {
+    body();
+    return kDone;
+  } catch (const std::exception& e) {
+    state().error = e.what();
+    return kFailed;
+  }
+}
+
+void load(const BuiltModel& model, const OptimizerConfig& optimizer, double learning_rate) {
+  State& s = state();
+  s.session.reset();
+  SessionOptions options;
+  options.pool = s.pool;
+  s.session = std::make_unique<Session>(make_session(model.entries, options));
+  s.optimizer = optimizer;
+  s.learning_rate = learning_rate;
+  s.step = 0;
+  s.flops = 0;
+  for (const Entry& entry : s.session->program().entries) {
+    if (entry.name != "train_step") continue;
+    for (const Launch& launch : entry.launches) s.flops += launch.flops;
+  }
+}
+
+template <typename A, typename B>
+float step(const char* first, const A* a, int a_count, const char* second, const B* b, int b_count) {
+  State& s = state();
+  s.session->write(first, a, a_count);
+  s.session->write(second, b, b_count);
+  set_step_uniforms(*s.session, s.optimizer, s.learning_rate, ++s.step);
+  s.session->run("train_step");
+  return s.session->read_scalar("loss");
+}
+
+}  // namespace
+}  // namespace tabgrad::bench
+
+#define TG_EXPORT(name) __attribute__((export_name(#name)))
+
+extern "C" {
+using namespace tabgrad;
+using namespace tabgrad::bench;
+
+TG_EXPORT(bench_error) const char* bench_error() { return state().error.c_str(); }
+
+TG_EXPORT(bench_init) int bench_init(int threads) {
+  return guarded([&] { state().pool = std::make_shared<ThreadPool>(threads); });
+}
+
+// For people: "cpu: 2 threads, WASM".
+TG_EXPORT(bench_device) const char* bench_device() {
+  state().device = str("cpu: ", state().pool->threads(), " threads, ", cpu::instruction_set());
+  return state().device.c_str();
+}
+
+TG_EXPORT(bench_gpt) int bench_gpt(int layers, int width, int heads, int context, int batch) {
+  return guarded([&] {
+    GptConfig config;
+    config.layers = layers;
+    config.width = width;
+    config.heads = heads;
+    config.context = context;
+    config.batch = batch;
+    load(build_gpt(config), gpt_optimizer(), kGptLearningRate);
+  });
+}
+
+// Adam without clipping, at rate 1e-3: what the peers' LSTM examples train with.
+TG_EXPORT(bench_lstm) int bench_lstm(int units, int steps, int features, int batch) {
+  return guarded([&] {
+    OptimizerConfig adam;
+    adam.kind = OptimizerConfig::Kind::kAdam;
+    adam.weight_decay = 0;
+    load(build_lstm({units, steps, features, batch}, adam, 0.0), adam, 1e-3);
+  });
+}
+
+TG_EXPORT(bench_write) int bench_write(const char* name, const float* data, int count) {
+  return guarded([&] { state().session->write(name, data, count); });
+}
+
+TG_EXPORT(bench_read) int bench_read(const char* name, float* data, int count) {
+  return guarded([&] { state().session->read(name, data, count); });
+}
+
+TG_EXPORT(bench_flops) double bench_flops() { return state().flops; }
+
+TG_EXPORT(bench_step_gpt)
+int bench_step_gpt(const std::int32_t* tokens, const std::int32_t* targets, int count, float* loss) {
+  return guarded([&] { *loss = step("tokens", tokens, count, "targets", targets, count); });
+}
+
+TG_EXPORT(bench_step_lstm) int bench_step_lstm(const float* x, int x_count, const float* y, int y_count, float* loss) {
+  return guarded([&] { *loss = step("x", x, x_count, "y", y, y_count); });
+}
+
+TG_EXPORT(bench_unload) void bench_unload() { state().session.reset(); }
+
+// C (m,n) = A·B, `repeats` times. A is stored (k,m) if transposed_a, else (m,k); B (n,k) if transposed_b, else (k,n).
+// scratch: null to ask for its size, which is returned in floats; else 0 is returned.
+TG_EXPORT(bench_matmul)
+int bench_matmul(int m, int n, int k, bool transposed_a, bool transposed_b, const float* a, const float* b, float* c,
+                 float* scratch, int scratch_floats, int repeats) {
+  cpu::Gemm g;
+  g.m = m;
+  g.n = n;
+  g.k = k;
+  g.a = a;
+  g.a_m = transposed_a ? 1 : k;
+  g.a_k = transposed_a ? m : 1;
+  g.b = b;
+  g.b_k = transposed_b ? 1 : n;
+  g.b_n = transposed_b ? k : 1;
+  g.c = c;
+  g.c_m = n;
+  ThreadPool& pool = *state().pool;
+  if (scratch == nullptr) return static_cast<int>(cpu::gemm_scratch_floats(g, pool.threads()));
+  for (int i = 0; i < repeats; ++i) cpu::gemm(g, pool, {scratch, scratch_floats});
+  return 0;
+}
+}

@@ -1,0 +1,120 @@
+// The worker's end: holds one side and at most one of its jobs, runs and times what the page asks for.
+import { batchesOf, type Batch, hashOf, kGptOptimizer, kLstmOptimizer, matricesOf, parametersOf } from './jobs.ts';
+import type { Job, MatmulShape } from './jobs.ts';
+import type { Answer, Calls, Prepared, Request } from './messages.ts';
+import type { LoadSide, MatmulJob, Side, TrainJob } from './side.ts';
+
+const kSamples = 64; // elements of C that are checked
+
+type Handlers = { [K in keyof Calls]: (args: Calls[K][0]) => Promise<Calls[K][1]> };
+
+export function serveSide(load: LoadSide): void {
+  let side: Side | null = null;
+  let train: TrainJob | null = null;
+  let matmul: MatmulJob | null = null;
+  let batches: Batch[] = [];
+  let steps = 0;
+
+  const step = async () => (train as TrainJob).step(batches[steps++ % batches.length] as Batch);
+  const loaded = () => {
+    if (!side) throw new Error('nothing is loaded');
+    return side;
+  };
+
+  const handlers: Handlers = {
+    load: async ({ backend }) => {
+      const start = performance.now();
+      side = await load(backend);
+      return { about: side.about, ms: performance.now() - start };
+    },
+
+    prepare: async ({ job }) => {
+      const parameters = parametersOf(job);
+      batches = batchesOf(job);
+      steps = 0;
+      const start = performance.now();
+      const prepared: Prepared = {
+        setup: 0,
+        first: 0,
+        parameters: parameters.reduce((sum, p) => sum + p.data.length, 0),
+        hashes: {
+          parameters: hashOf(parameters.map((p) => p.data)),
+          batches: hashOf(batches.flatMap((batch) => Object.values(batch))),
+        },
+        loss: null,
+        error: null,
+      };
+      if (job.bench === 'matmul') {
+        const { a, b } = matricesOf(job.shape);
+        matmul = await loaded().matmul(job.shape, a, b);
+        prepared.setup = performance.now() - start;
+        const c = await matmul.result();
+        prepared.first = performance.now() - start - prepared.setup;
+        prepared.error = productError(job.shape, a, b, c);
+      } else {
+        train = await makeTrainJob(loaded(), job, parameters);
+        prepared.setup = performance.now() - start;
+        prepared.loss = await step();
+        prepared.first = performance.now() - start - prepared.setup;
+      }
+      return prepared;
+    },
+
+    turn: async ({ count, repeats }) => {
+      const ms: number[] = [];
+      const losses: number[] = [];
+      for (let i = 0; i < count; ++i) {
+        const start = performance.now();
+        if (matmul) await matmul.run(repeats);
+        else losses.push(await step());
+        ms.push((performance.now() - start) / repeats);
+      }
+      return { ms, losses };
+    },
+
+    free: async () => {
+      train?.dispose();
+      matmul?.dispose();
+      train = matmul = null;
+      batches = [];
+      return null;
+    },
+  };
+
+  addEventListener('message', ({ data: { id, call, args } }: MessageEvent<Request>) => {
+    const run = handlers[call] as (args: unknown) => Promise<unknown>;
+    run(args).then(
+      (value) => postMessage({ id, value } satisfies Answer),
+      (error) => postMessage({ id, error: String(error?.stack ?? error) } satisfies Answer),
+    );
+  });
+}
+
+function makeTrainJob(side: Side, job: Exclude<Job, { bench: 'matmul' }>, parameters: ReturnType<typeof parametersOf>) {
+  return job.bench === 'gpt'
+    ? side.gpt(job.preset, parameters, kGptOptimizer)
+    : side.lstm(job.shape, parameters, kLstmOptimizer);
+}
+
+/** Largest |C − A·B| over a sample, in double precision, relative to the sum of the terms' absolute values. */
+function productError({ form, m, n, k }: MatmulShape, a: Float32Array, b: Float32Array, c: Float32Array): number {
+  if (c.length !== m * n) throw new Error(`C has ${c.length} elements, not ${m * n}`);
+  const at = form === 'tn' ? (i: number, p: number) => a[p * m + i]! : (i: number, p: number) => a[i * k + p]!;
+  const bt = form === 'nt' ? (p: number, j: number) => b[j * k + p]! : (p: number, j: number) => b[p * n + j]!;
+  let worst = 0;
+  for (let sample = 0; sample < kSamples; ++sample) {
+    const element = (Math.imul(sample + 1, 0x9e3779b1) >>> 0) % (m * n); // spread over rows and columns
+    const i = Math.floor(element / n);
+    const j = element % n;
+    let sum = 0;
+    let size = 0;
+    for (let p = 0; p < k; ++p) {
+      const term = at(i, p) * bt(p, j);
+      sum += term;
+      size += Math.abs(term);
+    }
+    const error = Math.abs(c[element]! - sum) / size;
+    worst = error > worst || Number.isNaN(error) ? error : worst;
+  }
+  return worst;
+}

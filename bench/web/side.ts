@@ -1,0 +1,68 @@
+// What a library must offer to be measured: one Side per library and backend, living in a worker of its own.
+//
+// A train step is: the batch goes to the device, forward, loss, backward, clipping where asked, optimizer, and the loss comes
+// back to the host. Everything that need not happen in each step belongs in the making of a job and is not timed.
+import type { Batch, Floats, LstmShape, MatmulShape, Optimizer, Parameter, Preset } from './jobs.ts';
+
+export interface About {
+  library: string;
+  version: string;
+  /** 'wasm', 'webgl', 'webgpu' */
+  backend: string;
+  /** CPU threads; 0 on a GPU. */
+  threads: number;
+  /** The GPU as the browser names it, or the build of the WASM module that runs. */
+  device: string;
+  /** A GPU that is a program on the CPU: labelled in every table, never shown as a GPU. */
+  software: boolean;
+  /** The way a step is written, where a library has several ("jit", "trainOnBatch"). */
+  notes: string[];
+}
+
+export interface TrainJob {
+  /** One step; its loss, before the update. */
+  step(batch: Batch): number | Promise<number>;
+  /** The side's own count of a step's floating-point operations, where it has one. */
+  flops?: number;
+  dispose(): void;
+}
+
+export interface MatmulJob {
+  /** `count` products one after another; done when the device is done. Nothing is read back. */
+  run(count: number): void | Promise<void>;
+  /** C, row by row, after one more product. */
+  result(): Float32Array | Promise<Float32Array>;
+  dispose(): void;
+}
+
+/** Made once for a backend. A job it cannot do throws, and the reason stands in the table. */
+export interface Side {
+  about: About;
+  gpt(preset: Preset, parameters: Parameter[], optimizer: Optimizer): TrainJob | Promise<TrainJob>;
+  lstm(shape: LstmShape, parameters: Parameter[], optimizer: Optimizer): TrainJob | Promise<TrainJob>;
+  matmul(shape: MatmulShape, a: Floats, b: Floats): MatmulJob | Promise<MatmulJob>;
+}
+
+export type LoadSide = (backend: string) => Promise<Side>;
+
+/** The WebGPU adapter that a page gets by default. */
+export async function webgpuDevice(): Promise<{ device: string; software: boolean }> {
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' });
+  if (!adapter) throw new Error('this browser has no WebGPU');
+  const { vendor, architecture, device, description } = adapter.info;
+  return named([...new Set([vendor, architecture, device, description])].filter(Boolean).join(' '));
+}
+
+/** The renderer behind WebGL2, in a page or a worker. */
+export function webglDevice(): { device: string; software: boolean } {
+  const gl = new OffscreenCanvas(1, 1).getContext('webgl2');
+  if (!gl) throw new Error('this browser has no WebGL2');
+  const info = gl.getExtension('WEBGL_debug_renderer_info');
+  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension('WEBGL_lose_context')?.loseContext();
+  return named(name);
+}
+
+function named(device: string): { device: string; software: boolean } {
+  return { device, software: /swiftshader|llvmpipe|lavapipe|softpipe|warp|basic render/i.test(device) };
+}
