@@ -114,7 +114,7 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   part.workgroup_size = static_cast<int>(column ? size : lanes);
   const std::int64_t column_groups = column ? ceil_div(s.columns, 32) : 1;
   part.workgroups = s.kept * chunks * column_groups;
-  part.declarations += "var<workgroup> $shared: array<f32, " + std::to_string(part.workgroup_size) + ">;\n";
+  part.declarations += "var<workgroup> $partials: array<f32, " + std::to_string(part.workgroup_size) + ">;\n";
   t += "let chunk = i32(wg) % " + std::to_string(chunks) + ";\nlet group = i32(wg) / " + std::to_string(chunks) + ";\n";
   t += "let row = group / " + std::to_string(column_groups) + ";\n";
   if (column) {
@@ -134,14 +134,14 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   if (k.keep_last) o.index.push_back("col");
   t += print_code(body, o) + "acc = " + combine("acc", value) + ";\n}\n";
   if (ragged) t += "}\n";
-  t += "$shared[lid] = acc;\nworkgroupBarrier();\n";
+  t += "$partials[lid] = acc;\nworkgroupBarrier();\n";
   const std::string stride = column ? "32u" : "1u";
   for (std::int64_t half = lanes / 2; half >= 1; half /= 2) {
-    const std::string other = "$shared[lid + " + std::to_string(half) + "u * " + stride + "]";
-    t += "if (lane < " + std::to_string(half) + ") { $shared[lid] = " + combine("$shared[lid]", other) +
+    const std::string other = "$partials[lid + " + std::to_string(half) + "u * " + stride + "]";
+    t += "if (lane < " + std::to_string(half) + ") { $partials[lid] = " + combine("$partials[lid]", other) +
          "; }\nworkgroupBarrier();\n";
   }
-  t += "if (lane == 0" + std::string(ragged ? " && col < " + columns : "") + ") { $out[" + result_at(kept_names) + "] = $shared[lid]; }\n";
+  t += "if (lane == 0" + std::string(ragged ? " && col < " + columns : "") + ") { $out[" + result_at(kept_names) + "] = $partials[lid]; }\n";
   result.parts.push_back(std::move(part));
   if (chunks == 1) return result;
 

@@ -97,14 +97,14 @@ class Emitter {
     finish_function();
     loader(a_, "a");
     loader(b_, "b");
-    part_.declarations += "var<workgroup> $as: array<vec4f, " + num(t_.bm * t_.bk / 4) + ">;\nvar<workgroup> $bs: array<vec4f, " +
+    part_.declarations += "var<workgroup> $tile_a: array<vec4f, " + num(t_.bm * t_.bk / 4) + ">;\nvar<workgroup> $tile_b: array<vec4f, " +
                           num(t_.bn * t_.bk / 4) + ">;\n";
     std::string& s = part_.body;
     s += "let tile_n = i32(wg) % " + num(columns) + " * " + num(t_.bn) + ";\nvar rest = i32(wg) / " + num(columns) + ";\n";
     s += "let tile_m = rest % " + num(rows) + " * " + num(t_.bm) + ";\nrest /= " + num(rows) + ";\n";
-    s += "let batch = rest % " + num(c_.batch) + ";\nlet part = rest / " + num(c_.batch) + ";\n";
+    s += "let batch = rest % " + num(c_.batch) + ";\nlet k_part = rest / " + num(c_.batch) + ";\n";
     const std::int64_t each = ceil_div(ceil_div(c_.k, t_.bk), split_) * t_.bk;
-    s += "let k_begin = part * " + num(each) + ";\nlet k_end = min(" + num(c_.k) + ", k_begin + " + num(each) + ");\n";
+    s += "let k_begin = k_part * " + num(each) + ";\nlet k_end = min(" + num(c_.k) + ", k_begin + " + num(each) + ");\n";
     s += "let tx = i32(lid) % " + num(t_.bn / t_.tn) + ";\nlet ty = i32(lid) / " + num(t_.bn / t_.tn) + ";\n";
     for (std::int64_t i = 0; i < t_.tm; ++i)
       for (std::int64_t j = 0; j < t_.tn / 4; ++j) s += "var " + acc(i, j) + " = vec4f(0.0);\n";
@@ -118,7 +118,7 @@ class Emitter {
     s += "workgroupBarrier();\n}\n";
     for (std::int64_t i = 0; i < t_.tm; ++i)
       for (std::int64_t j = 0; j < t_.tn / 4; ++j)
-        s += "$finish(batch, part, tile_m + (" + num(i / 4 * (t_.bm / t_.tm)) + " + ty) * 4 + " + num(i % 4) + ", tile_n + (" +
+        s += "$finish(batch, k_part, tile_m + (" + num(i / 4 * (t_.bm / t_.tm)) + " + ty) * 4 + " + num(i % 4) + ", tile_n + (" +
              num(j * (t_.bn / t_.tn)) + " + tx) * 4, " + acc(i, j) + ");\n";
     return std::move(part_);
   }
@@ -184,10 +184,10 @@ class Emitter {
       std::string store;
       if (o.along_k) {
         for (int e = 0; e < 4; ++e)
-          store += "$" + name + "s[(" + k + " + " + num(e) + ") * " + row + " + (" + x + ") / 4][(" + x + ") % 4] = " + value + "[" +
+          store += "$tile_" + name + "[(" + k + " + " + num(e) + ") * " + row + " + (" + x + ") / 4][(" + x + ") % 4] = " + value + "[" +
                    num(e) + "];\n";
       } else {
-        store = "$" + name + "s[(" + k + ") * " + row + " + (" + x + ") / 4] = " + value + ";\n";
+        store = "$tile_" + name + "[(" + k + ") * " + row + " + (" + x + ") / 4] = " + value + ";\n";
       }
       const bool partial = !all_load(o) && i + 1 == loads(o);
       text += partial ? "if (" + vector_number(i) + " < " + num(o.tile * o.bk / 4) + ") {\n" + store + "}\n" : store;
@@ -199,9 +199,9 @@ class Emitter {
     std::string& s = part_.body;
     s += "{\n";
     for (std::int64_t i = 0; i < t_.tm / 4; ++i)
-      s += "let a" + num(i) + " = $as[" + num(kk * t_.bm / 4 + i * (t_.bm / t_.tm)) + " + ty];\n";
+      s += "let a" + num(i) + " = $tile_a[" + num(kk * t_.bm / 4 + i * (t_.bm / t_.tm)) + " + ty];\n";
     for (std::int64_t j = 0; j < t_.tn / 4; ++j)
-      s += "let b" + num(j) + " = $bs[" + num(kk * t_.bn / 4 + j * (t_.bn / t_.tn)) + " + tx];\n";
+      s += "let b" + num(j) + " = $tile_b[" + num(kk * t_.bn / 4 + j * (t_.bn / t_.tn)) + " + tx];\n";
     for (std::int64_t i = 0; i < t_.tm; ++i)
       for (std::int64_t j = 0; j < t_.tn / 4; ++j)
         s += acc(i, j) + " += a" + num(i / 4) + "[" + num(i % 4) + "] * b" + num(j) + ";\n";

@@ -232,10 +232,12 @@ class WebgpuBackend final : public Backend {
       pipelines_.push_back(requests[k].pipeline);
     }
     for (WGPUShaderModule m : modules) api_.ShaderModuleRelease(m);
-    for (std::size_t k = 0; k < requests.size(); ++k)
-      if (!requests[k].pipeline)
-        fail("[webgpu] ", device_->facts().name, " refuses the shader '", program_.kernels[k].shader.name, "': ",
+    for (std::size_t k = 0; k < requests.size(); ++k) {
+      if (requests[k].pipeline) continue;
+      for (const char* what : {"memory", "validation"}) pop_error_scope(what);  // says more
+      fail("[webgpu] ", device_->facts().name, " refuses the shader '", program_.kernels[k].shader.name, "': ",
              requests[k].answer.error, flags::debug() >= 3 ? "\n" + program_.kernels[k].shader.text : "");
+    }
   }
 
   void make_entry(const Entry& e) {
