@@ -1,6 +1,6 @@
 # Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo site serve bench peers format clean
+.PHONY: help setup build test demo site serve bench bundle peers format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ bench: build ## the CPU benchmarks, against OpenBLAS
 peers: ## the same train steps in PyTorch on the CPU, at its best (a second root, 2 GB)
 	@tools/toolchain/setup --list peers
 	@tools/toolchain/run --list peers python3 bench/peers/pytorch_cpu.py --bench lstm,step --seconds 2
+
+bundle: build ## a folder that runs on any Linux with a Vulkan driver, Chromium and the site included
+	@tools/bundle/make --browser
 
 format: setup ## format all C++
 	@tools/format
