@@ -1,5 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { root: import.meta.dirname, include: ['test/**/*.test.ts'], fileParallelism: false, testTimeout: 60_000 },
+  test: {
+    root: import.meta.dirname,
+    include: ['test/**/*.test.ts'],
+    fileParallelism: false,
+    testTimeout: 60_000,
+    // A process of its own, which can be told to collect garbage before its memory is measured.
+    pool: 'forks',
+    execArgv: ['--expose-gc'],
+  },
 });

@@ -1,0 +1,71 @@
+// A Program for a GPU as plain values: what read.ts makes of a file and what runners take. Names and meanings are those of
+// src/program/program.h of the engine; sizes and places are in elements of 4 bytes.
+
+export const kRoles = ['parameter', 'state', 'input', 'constant', 'output', 'activation'] as const;
+export type Role = (typeof kRoles)[number];
+export const kTypes = ['f32', 'i32'] as const;
+
+export interface Buffer {
+  /** Unique but for activations. */
+  name: string;
+  role: Role;
+  type: (typeof kTypes)[number];
+  dims: number[];
+  elements: number;
+  /** Activations: place in the arena that all entries share. */
+  arenaOffset: number;
+  /** Of constants: the values, little-endian. */
+  data: Uint8Array<ArrayBuffer> | null;
+  /** Index into `packs` and place in it, or -1. */
+  pack: number;
+  packOffset: number;
+}
+
+export interface ShaderArg {
+  written: boolean;
+  /** That the text reaches, from the start of the launch's buffer on. */
+  elements: number;
+}
+
+export interface Shader {
+  name: string;
+  text: string;
+  args: ShaderArg[];
+  /** Does the text read the uniform block? */
+  uniforms: boolean;
+}
+
+export interface Launch {
+  kernel: number;
+  args: number[];
+  label: string;
+  flops: number;
+  bytes: number;
+  grid: [number, number, number];
+}
+
+export interface Entry {
+  name: string;
+  launches: Launch[];
+  arenaElements: number;
+}
+
+export interface Program {
+  target: string;
+  uniforms: string[];
+  buffers: Buffer[];
+  packs: number[];
+  kernels: Shader[];
+  entries: Entry[];
+}
+
+/** The uniform block: words seed (low, high), step, 0, then the uniforms as f32; filled up to whole 16 bytes. */
+export const kUniformHeaderWords = 4;
+export function uniformWords(program: Program): number {
+  return Math.ceil((kUniformHeaderWords + program.uniforms.length) / 4) * 4;
+}
+
+/** Elements of the arena that all entries share. */
+export function arenaElements(program: Program): number {
+  return program.entries.reduce((most, entry) => Math.max(most, entry.arenaElements), 0);
+}
