@@ -14,7 +14,7 @@ namespace tabgrad::wasm {
 namespace {
 
 constexpr std::int64_t kPreviewPoints = 400;
-constexpr std::int64_t kHistoryPoints = 240;  // shown before the test part, at least two windows
+constexpr std::int64_t kHistoryPoints = 240;  // known values before the steps to come; at least two windows or horizons
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -261,7 +261,9 @@ void ForecastSession::judge(const Clock& before, Reply& reply) {
 
   const std::int64_t horizon = job().recipe().horizon;
   const auto begin = static_cast<std::size_t>(r.test.first), end = begin + static_cast<std::size_t>(r.test.count);
-  const std::size_t history = std::min(begin, static_cast<std::size_t>(std::max(kHistoryPoints, 2 * job().recipe().window)));
+  const std::size_t points = series.target.size();
+  const std::size_t known =
+      points - std::min(points, static_cast<std::size_t>(std::max(kHistoryPoints, 2 * std::max(job().recipe().window, horizon))));
   const auto slice = [](const std::vector<double>& v, std::size_t from, std::size_t count) {
     return std::span<const double>(v).subspan(from, count);
   };
@@ -290,8 +292,8 @@ void ForecastSession::judge(const Clock& before, Reply& reply) {
                 {"step", to_string(series.step)},
                 {"horizon", horizon},
                 {"history",
-                 {{"times", reply.array(slice(series.times, begin - history, history))},
-                  {"values", reply.array(slice(series.target, begin - history, history))}}},
+                 {{"times", reply.array(slice(series.times, known, points - known))},
+                  {"values", reply.array(slice(series.target, known, points - known))}}},
                 {"test", std::move(test_json)},
                 {"next", band_series(reply, r.next.values, r.next.times, series.step)},
                 {"notices", job().notices()}};

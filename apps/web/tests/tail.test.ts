@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joinTail, tailOf } from '../src/pages/forecast/result/tail';
+import { fromLastKnown, lastOf, tailOf } from '../src/pages/forecast/result/tail';
 
 const f = (...values: number[]) => Float64Array.of(...values);
 
@@ -8,10 +8,16 @@ test('the last points of a forecast, with or without a band', () => {
   expect(tailOf(series, 2)).toEqual({ times: f(2, 3), labels: ['b', 'c'], middle: f(5, 6), low: f(), high: f() });
 });
 
-test('what is known: history, then the truth of the test part', () => {
-  const history = { times: f(1, 2, 3), values: f(10, 20, 30) };
-  const test_ = { times: f(4, 5), truth: f(40, 50) };
-  expect(joinTail(history, test_, 3)).toEqual({ times: f(3, 4, 5), values: f(30, 40, 50) });
-  expect(joinTail(history, test_, 1)).toEqual({ times: f(5), values: f(50) });
-  expect(joinTail(history, test_, 99)).toEqual({ times: f(1, 2, 3, 4, 5), values: f(10, 20, 30, 40, 50) });
+test('a forecast begins at the last known point, band and all', () => {
+  const known = lastOf({ times: f(1, 2, 3), values: f(10, 20, 30) }, 2);
+  expect(known).toEqual({ times: f(2, 3), values: f(20, 30) });
+  const next = { times: f(4, 5), labels: ['d', 'e'], middle: f(31, 32), low: f(29, 28), high: f(33, 35) };
+  expect(fromLastKnown(next, known)).toEqual({
+    times: f(3, 4, 5),
+    labels: ['', 'd', 'e'],
+    middle: f(30, 31, 32),
+    low: f(30, 29, 28),
+    high: f(30, 33, 35),
+  });
+  expect(fromLastKnown(next, { times: f(), values: f() })).toBe(next);
 });

@@ -163,7 +163,7 @@ export interface RunResult {
   bandCoverage: number | null;
   step: string;
   horizon: number;
-  /** The end of the series before the test part, and the truth over it, for the picture. */
+  /** The last known values, to the end of the series: what the steps to come go on from. */
   history: { times: Float64Array; values: Float64Array };
   /** Test part: forecasts of the first step ahead of each window (h = 1), and the truth. */
   test: BandSeries & { truth: Float64Array };

@@ -123,11 +123,11 @@ test('a link that names a text column as target', async () => {
 test('a horizon longer than the data', async () => {
   const { page } = site;
   await page.getByLabel('Horizon').fill('5000');
-  const alert = page.getByRole('alert');
-  await alert.first().waitFor();
-  expect(await alert.first().innerText()).toMatch(/5,?000|horizon/i);
+  const alert = page.locator('.settings').getByRole('alert');
+  await alert.waitFor();
+  expect(await alert.innerText()).toMatch(/horizon/i);
   await page.getByLabel('Horizon').fill('');
-  await page.getByRole('alert').filter({ hasText: 'is not a number' }).waitFor();
+  await alert.filter({ hasText: 'is not a number' }).waitFor();
   await page.getByLabel('Horizon').fill('4');
   await page.locator('.plan').waitFor();
 });

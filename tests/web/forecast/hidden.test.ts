@@ -5,7 +5,13 @@ import { launchFirefox } from '../lib/browsers.ts';
 import { kSlow, serveSite } from './site.ts';
 
 const kAddress = '#/forecast?data=us-births&target=births&horizon=7&epochs=200&patience=0';
-const kSeconds = 4;
+/** Turns of visible and hidden, since other work on the machine comes and goes. */
+const kTurns = 5;
+const kSeconds = 2;
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
 
 test(
   'steps a second in a hidden tab',
@@ -30,14 +36,22 @@ test(
         await new Promise((done) => setTimeout(done, kSeconds * 1000));
         return ((await steps()) - before) / ((performance.now() - start) / 1000);
       };
-      await rate(); // warms up
-      const visible = await rate();
       const other = (await firefox.newPage()) as unknown as Page;
-      await other.bringToFront();
-      expect(await page.evaluate(() => document.visibilityState)).toBe('hidden');
-      const hidden = await rate();
-      expect(visible).toBeGreaterThan(0);
-      expect(hidden / visible).toBeGreaterThanOrEqual(0.8);
+      const visible: number[] = [];
+      const hidden: number[] = [];
+      for (let turn = 0; turn < kTurns; turn++) {
+        await page.bringToFront();
+        expect(await page.evaluate(() => document.visibilityState)).toBe('visible');
+        visible.push(await rate());
+        await other.bringToFront();
+        expect(await page.evaluate(() => document.visibilityState)).toBe('hidden');
+        hidden.push(await rate());
+      }
+      const ratio = median(hidden) / median(visible);
+      console.log(
+        `steps/s visible ${visible.map(Math.round)}, hidden ${hidden.map(Math.round)}: ratio ${ratio.toFixed(2)}`,
+      );
+      expect(ratio).toBeGreaterThanOrEqual(0.8);
     } finally {
       await firefox.close();
       await server.close();

@@ -71,7 +71,8 @@ test(
       await page.click('button[type=submit]');
       await page.waitForSelector('.verdict', { timeout: 2 * kSlow });
       expect(await page.$eval('.verdict', (element) => element.textContent)).toMatch(/LSTM/);
-      expect(firefox.outside).toEqual([]);
+      // Firefox asks for its own settings, whatever a page does.
+      expect(firefox.outside.filter((host) => !host.endsWith('.services.mozilla.com:443'))).toEqual([]);
     } finally {
       await firefox.close();
       await server.close();

@@ -39,7 +39,7 @@ test('a dropped CSV is read and described', async () => {
 test('settings go into the address, and the plan follows them', async () => {
   const { page } = site;
   await page.getByLabel('Target').selectOption('temp_max');
-  await page.getByLabel('wind').check();
+  await page.getByLabel('wind', { exact: true }).check();
   await page.getByLabel('GRU').check();
   await page.getByLabel('Horizon').fill('3');
   await page.getByText('More settings').click();
@@ -101,7 +101,7 @@ test('a shared address brings settings and bundled data back', async () => {
   const { page, server } = site;
   await page.goto(`${server.url}#/forecast?data=co2&target=CO2&model=transformer&horizon=6&lr=0.002`);
   await page.reload();
-  await page.getByRole('heading', { name: 'co2-concentration.csv' }).waitFor();
+  await page.getByRole('heading', { name: 'co2-concentration.csv', exact: true }).waitFor();
   await page.getByText('More settings').click();
   expect(await page.getByLabel('Transformer').isChecked()).toBe(true);
   expect(await page.getByLabel('Horizon').inputValue()).toBe('6');

@@ -3,6 +3,7 @@
 import uPlot from 'uplot';
 import { shortNumber } from '../lib/format';
 import type { ChartTheme, Ink } from './theme';
+import { logTicks } from './log_ticks';
 import { timeLabels } from './time_labels';
 
 export interface Line {
@@ -76,14 +77,8 @@ function drawZones(u: uPlot, zones: Zone[], theme: ChartTheme): void {
   ctx.restore();
 }
 
-/** Logarithmic axes get 1, 2, 5 of each decade; all where the axis spans less than one. */
-function logLabels(ticks: number[]): (string | null)[] {
-  const wide = ticks.length > 12;
-  return ticks.map((tick) => {
-    const digit = Math.round(tick / 10 ** Math.floor(Math.log10(tick) + 1e-9));
-    return !wide || digit === 1 || digit === 2 || digit === 5 ? shortNumber(tick) : null;
-  });
-}
+/** A logarithmic axis has a label for about so many pixels. */
+const kLogSpace = 32;
 
 export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, height: number): uPlot.Options {
   const axis = { stroke: theme.text, font: theme.font, ticks: { show: false }, gap: kAxisGap };
@@ -121,7 +116,13 @@ export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, he
         grid: { stroke: theme.grid, width: 1 },
         size: yAxisSize,
         space: 36,
-        values: (_u: uPlot, ticks: number[]) => (spec.logY ? logLabels(ticks) : ticks.map(shortNumber)),
+        values: (_u: uPlot, ticks: number[]) => ticks.map(shortNumber),
+        ...(spec.logY
+          ? {
+              splits: (_u: uPlot, _axis: number, low: number, high: number) => logTicks(low, high, height / kLogSpace),
+              filter: (_u: uPlot, ticks: number[]) => ticks,
+            }
+          : {}),
       },
     ],
     series: [

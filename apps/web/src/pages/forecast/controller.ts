@@ -3,9 +3,19 @@
 import { effect } from '@preact/signals';
 import { engineState, textOf } from '../../engine/engine';
 import { address, replaceQuery } from '../../shell/routes';
-import { closeTable, exampleOf, openError, openExample, openFile, opening, showTable, table } from './data/table';
+import {
+  closeTable,
+  exampleOf,
+  openError,
+  openExample,
+  openFile,
+  opening,
+  openNotice,
+  showTable,
+  table,
+} from './data/table';
 import type { Example } from './data/examples';
-import { closeRun, restore, run, runError, train, training } from './run/run';
+import { closeRun, restore, run, train, training } from './run/run';
 import { refreshSaved } from './saved/saved';
 import { choicesFrom, fitToTable } from './settings/choices';
 import { adopt, choices, chosenSettings, keepPlanned, loadDefaults, planned } from './settings/plan';
@@ -67,7 +77,7 @@ async function openAndFit(open: () => ReturnType<typeof openFile>): Promise<void
   const { choices: fitting, dropped } = fitToTable(choices.peek(), opened.info);
   choices.value = fitting;
   if (dropped.length > 0) {
-    runError.value = `${opened.info.file} has no column ${dropped.map((name) => `“${name}”`).join(', ')}: that choice was left out.`;
+    openNotice.value = `${opened.info.file} has no column ${dropped.map((name) => `“${name}”`).join(', ')}: that choice was left out.`;
   }
 }
 

@@ -1,6 +1,6 @@
 // What was found in the file: its span, a picture of the target, the columns and what is odd about them.
 
-import { Notices } from '../../../components/alert';
+import { Alert, Notices } from '../../../components/alert';
 import { PreviewChart } from '../../../charts/preview_chart';
 import type { ColumnInfo, TableInfo } from '../../../engine/types';
 import { count, shortNumber } from '../../../lib/format';
@@ -9,7 +9,7 @@ import { training } from '../run/run';
 import { shownValue } from '../settings/choices';
 import { choices, defaults } from '../settings/plan';
 import { fieldOf } from '../settings/fields';
-import type { OpenTable } from './table';
+import { openNotice, type OpenTable } from './table';
 
 export function DataPanel({ open: { info } }: { open: OpenTable }) {
   const target = choices.value.target ?? info.suggestedTarget;
@@ -25,6 +25,7 @@ export function DataPanel({ open: { info } }: { open: OpenTable }) {
           Other data
         </button>
       </div>
+      {openNotice.value && <Alert tone="note">{openNotice.value}</Alert>}
       {values && values.length > 1 && (
         <PreviewChart name={target} step={info.step} times={info.preview.times} values={values} split={split()} />
       )}

@@ -15,6 +15,8 @@ export const table = signal<OpenTable | null>(null);
 /** The name of the file being read. */
 export const opening = signal<string | null>(null);
 export const openError = signal<string | null>(null);
+/** What of the choices does not go with the table that was opened. */
+export const openNotice = signal<string | null>(null);
 
 /** Tables are read one after another; only the last one asked for counts. */
 let latest = 0;
@@ -23,6 +25,7 @@ async function open(name: string, example: string, read: () => Promise<Blob>): P
   const mine = ++latest;
   opening.value = name;
   openError.value = null;
+  openNotice.value = null;
   try {
     const info = await call('open', { name, file: await read() });
     if (mine !== latest) return null;
@@ -53,9 +56,7 @@ export function exampleOf(id: string | undefined): Example | undefined {
 
 /** The table of a run brought back from storage. */
 export function showTable(info: TableInfo): void {
-  ++latest;
-  openError.value = null;
-  opening.value = null;
+  closeTable();
   const example = kExamples.find((known) => known.file === info.file);
   table.value = { info, example: example?.id ?? '' };
 }
@@ -64,5 +65,6 @@ export function closeTable(): void {
   ++latest;
   table.value = null;
   openError.value = null;
+  openNotice.value = null;
   opening.value = null;
 }

@@ -9,7 +9,7 @@ import { count, percent, shortNumber } from '../../../lib/format';
 import { spanOf } from '../../../lib/time_step';
 import { Baselines } from './baselines';
 import { Downloads } from './downloads';
-import { joinTail, tailOf } from './tail';
+import { fromLastKnown, lastOf, tailOf } from './tail';
 
 /** Points of the close view of the test part, as in the report. */
 const kClosePoints = 120;
@@ -85,7 +85,7 @@ function HeldOut({ result }: { result: RunResult }) {
 
 function Next({ result }: { result: RunResult }) {
   const { next, horizon, step, title, settings } = result;
-  const known = joinTail(result.history, result.test, Math.max(kHistoryPoints, 2 * horizon));
+  const known = lastOf(result.history, Math.max(kHistoryPoints, 2 * horizon));
   const span = spanOf(horizon, step);
   return (
     <div class="figure">
@@ -104,21 +104,6 @@ function Next({ result }: { result: RunResult }) {
       </details>
     </div>
   );
-}
-
-/** The line of a forecast begins at the last known point, so that the eye can follow it. */
-function fromLastKnown(next: BandSeries, known: { times: Float64Array; values: Float64Array }): BandSeries {
-  const time = known.times.at(-1);
-  const value = known.values.at(-1);
-  if (time === undefined || value === undefined) return next;
-  const before = (values: Float64Array) => (values.length === 0 ? values : Float64Array.of(value, ...values));
-  return {
-    times: Float64Array.of(time, ...next.times),
-    labels: ['', ...next.labels],
-    middle: before(next.middle),
-    low: before(next.low),
-    high: before(next.high),
-  };
 }
 
 function NextTable({ next }: { next: BandSeries }) {

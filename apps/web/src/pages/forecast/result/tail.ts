@@ -1,6 +1,11 @@
-// The last points of series, for close views.
+// The last points of series, for close views; and forecasts that begin where the known values end.
 
 import type { BandSeries } from '../../../engine/types';
+
+interface Known {
+  times: Float64Array;
+  values: Float64Array;
+}
 
 export function tailOf(series: BandSeries, points: number): BandSeries {
   const cut = (values: Float64Array) => values.slice(-points);
@@ -13,16 +18,21 @@ export function tailOf(series: BandSeries, points: number): BandSeries {
   };
 }
 
-/** The last points of what is known: the history before the test part, then the truth over it. */
-export function joinTail(
-  history: { times: Float64Array; values: Float64Array },
-  test: { times: Float64Array; truth: Float64Array },
-  points: number,
-): { times: Float64Array; values: Float64Array } {
-  const join = (a: Float64Array, b: Float64Array) => {
-    const fromA = Math.max(0, points - b.length);
-    const kept = fromA > 0 ? a.slice(-fromA) : new Float64Array();
-    return Float64Array.of(...kept, ...b.slice(-points));
+export function lastOf({ times, values }: Known, points: number): Known {
+  return { times: times.slice(-points), values: values.slice(-points) };
+}
+
+/** The line of a forecast begins at the last known point, so that the eye can follow it. */
+export function fromLastKnown(next: BandSeries, known: Known): BandSeries {
+  const time = known.times.at(-1);
+  const value = known.values.at(-1);
+  if (time === undefined || value === undefined) return next;
+  const before = (values: Float64Array) => (values.length === 0 ? values : Float64Array.of(value, ...values));
+  return {
+    times: Float64Array.of(time, ...next.times),
+    labels: ['', ...next.labels],
+    middle: before(next.middle),
+    low: before(next.low),
+    high: before(next.high),
   };
-  return { times: join(history.times, test.times), values: join(history.values, test.truth) };
 }

@@ -26,7 +26,8 @@ export function SettingsPanel({ open: { info } }: { open: OpenTable }) {
   if (!base) return <section class="settings" aria-label="Settings" />;
   const shown = (group: Group) => kFields.filter((field) => field.group === group && (field.shown?.(base) ?? true));
   return (
-    <section class="settings" aria-labelledby="settings-title">
+    // While its controls are disabled, the panel itself takes the keys that scroll it.
+    <section class="settings" aria-labelledby="settings-title" tabIndex={training.value ? 0 : undefined}>
       <h2 id="settings-title">Settings</h2>
       <form
         noValidate
@@ -61,9 +62,11 @@ export function SettingsPanel({ open: { info } }: { open: OpenTable }) {
           </Alert>
         )}
         {plan.state === 'planned' && <PlanText plan={plan.plan} />}
-        <button type="submit" class="primary" disabled={training.value || plan.state !== 'planned'}>
-          {run.value && !training.value ? 'Train anew' : 'Train'}
-        </button>
+        <div class="go">
+          <button type="submit" class="primary" disabled={training.value || plan.state !== 'planned'}>
+            {run.value && !training.value ? 'Train anew' : 'Train'}
+          </button>
+        </div>
       </form>
     </section>
   );
