@@ -6,7 +6,7 @@ What it does:      takes Unicode 16 from Python's unicodedata (general categorie
                    --check compares every code point with the regular expressions of Hugging Face's tokenizers instead.
 What it does not:  take another version of Unicode, whose letters would give other tokens.
 
-Usage: tools/toolchain/run --list peers python3 tools/make_unicode_classes.py [--check]
+Usage: tools/toolchain/run --list peers python3 tools/tokenizer/make_unicode_classes.py [--check]
 """
 import pathlib
 import sys
@@ -50,12 +50,12 @@ def main():
         if kind != last:
             changes.append(f"{code * 4 + kind},")
             last = kind
-    lines = [f"// Unicode {VERSION}, written by tools/make_unicode_classes.py.", ""]
+    lines = [f"// Unicode {VERSION}, written by tools/tokenizer/make_unicode_classes.py.", ""]
     for change in changes:
         lines[-1] += (" " if lines[-1] else "") + change
         if len(lines[-1]) > 115:
             lines.append("")
-    out = pathlib.Path(__file__).resolve().parent.parent / "src/data/tokenizer/unicode_classes.inc"
+    out = pathlib.Path(__file__).resolve().parents[2] / "src/data/tokenizer/unicode_classes.inc"
     out.write_text("\n".join(lines).rstrip() + "\n")
 
 

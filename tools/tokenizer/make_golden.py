@@ -7,7 +7,7 @@ What it does:      trains byte-level BPE tokenizers on Moby Dick, on text of man
 What it does not:  compare with tabgrad (tests/golden/tokenizer_test.cc does), or take bytes that are not UTF-8, which
                    Python's side cannot.
 
-Usage: tools/toolchain/run --list peers python3 tools/make_tokenizer_golden.py
+Usage: tools/toolchain/run --list peers python3 tools/tokenizer/make_golden.py
 
   tokenizer_moby.json    the tokenizer.json of 4096 tokens on examples/data/moby-dick.txt
   tokenizer_cases.json   trained  [{name, text, vocabulary, min_count, special_tokens, json}]
@@ -21,7 +21,7 @@ import random
 
 from tokenizers import AddedToken, Tokenizer, __version__, decoders, models, pre_tokenizers, trainers
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 END = "<|endoftext|>"
 
 TEXTS = [
@@ -90,6 +90,7 @@ def main():
     added = Tokenizer.from_str(tokenizers["scripts"].to_str())
     added.add_tokens([AddedToken("hello world", normalized=True), AddedToken("hello", normalized=True),
                       AddedToken("\n\n", normalized=False), AddedToken("  ", normalized=True), AddedToken("世界", normalized=False),
+                      AddedToken("世界！今", normalized=False), AddedToken("天天", normalized=True), AddedToken("天", normalized=True),
                       AddedToken("'s", normalized=True), AddedToken("lo wor", normalized=False)])
     added.add_special_tokens(["<|pad|>"])
     tokenizers["added"] = added
