@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/built_model.h"
 #include "nn/module.h"
 #include "nn/train_step.h"
 

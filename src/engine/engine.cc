@@ -70,7 +70,7 @@ Caps device_caps(const SessionOptions& options) {
   return caps;
 }
 
-std::unique_ptr<Backend> make_backend(Program program, const SessionOptions& options, ThreadPool& pool) {
+std::unique_ptr<Backend> make_backend(Program program, [[maybe_unused]] const SessionOptions& options, ThreadPool& pool) {
   if (program.target != "webgpu") return make_cpu_backend(std::move(program), pool);
 #ifdef __EMSCRIPTEN__
   fail("in a page, WebGPU's runner is the page's: this build has: cpu");
