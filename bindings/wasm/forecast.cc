@@ -161,15 +161,16 @@ void ForecastSession::describe(const ForecastSetup& setup, const Program& progra
     if (e.name != "train_step") continue;
     for (const Launch& l : e.launches) flops += l.flops;
   }
-  reply.json = {{"settings", page_settings(setup.settings)},
-                {"parameters", parameter_count(setup.model.parameters)},
-                {"points", parts(split.train_end, split.validation_end - split.train_end, split.test_end - split.validation_end)},
-                {"windows", parts(windows.train.count, windows.validation.count, windows.test.count)},
-                {"stepsPerEpoch", per_epoch},
-                {"steps", per_epoch * setup.training.epochs},
-                {"flopsPerStep", flops},
-                {"peakBytes", memory_use(program).total()},
-                {"notices", setup.notices}};
+  reply.json = {
+      {"settings", page_settings(setup.settings)},
+      {"parameters", parameter_count(setup.model.parameters)},
+      {"points", parts(split.train_end, split.validation_end - split.train_end, split.test_end - split.validation_end)},
+      {"windows", parts(windows.train.count, windows.validation.count, windows.test.count)},
+      {"stepsPerEpoch", per_epoch},
+      {"steps", per_epoch * setup.training.epochs},
+      {"flopsPerStep", flops},
+      {"peakBytes", memory_use(program).total()},
+      {"notices", setup.notices}};
 }
 
 void ForecastSession::plan(const Json& patch, Reply& reply) const {
@@ -263,7 +264,8 @@ void ForecastSession::judge(const Clock& before, Reply& reply) {
   const auto begin = static_cast<std::size_t>(r.test.first), end = begin + static_cast<std::size_t>(r.test.count);
   const std::size_t points = series.target.size();
   const std::size_t known =
-      points - std::min(points, static_cast<std::size_t>(std::max(kHistoryPoints, 2 * std::max(job().recipe().window, horizon))));
+      points -
+      std::min(points, static_cast<std::size_t>(std::max(kHistoryPoints, 2 * std::max(job().recipe().window, horizon))));
   const auto slice = [](const std::vector<double>& v, std::size_t from, std::size_t count) {
     return std::span<const double>(v).subspan(from, count);
   };
