@@ -10,7 +10,7 @@ import {
   splitNames,
   withChoice,
 } from '../src/pages/forecast/settings/choices';
-import { explain, fieldOf, kFields } from '../src/pages/forecast/settings/fields';
+import { explain, kFields } from '../src/pages/forecast/settings/fields';
 import { formatAddress, parseAddress } from '../src/shell/address';
 
 const kDefaults: ForecastSettings = {

@@ -171,7 +171,10 @@ const handlers: Handlers = {
     }
   },
   async forget({ run: id }) {
-    if (run?.id === id) throw new UserError('This run is open here: stop it, or open another one first.');
+    if (run?.id === id) {
+      if (!run.ended) throw new UserError('This run is under way: stop it first.');
+      await leaveRun();
+    }
     const unlock = await lockRun(id);
     try {
       await store?.forget(id);

@@ -6,6 +6,7 @@ import { address, replaceQuery } from '../../shell/routes';
 import {
   closeTable,
   exampleOf,
+  openAgain,
   openError,
   openExample,
   openFile,
@@ -35,6 +36,7 @@ export function startPage(): void {
     if (engineState.value.state !== 'ready') return;
     void loadDefaults();
     void refreshSaved();
+    openAgain();
   });
   effect(() => void follow(address.value.query));
   effect(writeAddress);

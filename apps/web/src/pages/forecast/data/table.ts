@@ -9,6 +9,8 @@ export interface OpenTable {
   info: TableInfo;
   /** The bundled example that it is, else ''. Only that can be named in an address. */
   example: string;
+  /** The file; null when it came back with a saved run, whose data the engine keeps. */
+  file: Blob | null;
 }
 
 export const table = signal<OpenTable | null>(null);
@@ -27,9 +29,10 @@ async function open(name: string, example: string, read: () => Promise<Blob>): P
   openError.value = null;
   openNotice.value = null;
   try {
-    const info = await call('open', { name, file: await read() });
+    const file = await read();
+    const info = await call('open', { name, file });
     if (mine !== latest) return null;
-    return (table.value = { info, example });
+    return (table.value = { info, example, file });
   } catch (error) {
     // The worker keeps no table after a file that it could not read.
     if (mine === latest) {
@@ -54,11 +57,20 @@ export function exampleOf(id: string | undefined): Example | undefined {
   return kExamples.find((example) => example.id === id);
 }
 
+/** Gives an engine that was started anew the table that is shown. */
+export function openAgain(): void {
+  const shown = table.peek();
+  if (!shown) return;
+  const { info, example, file } = shown;
+  if (file) void open(info.file, example, () => Promise.resolve(file));
+  else closeTable();
+}
+
 /** The table of a run brought back from storage. */
 export function showTable(info: TableInfo): void {
   closeTable();
   const example = kExamples.find((known) => known.file === info.file);
-  table.value = { info, example: example?.id ?? '' };
+  table.value = { info, example: example?.id ?? '', file: null };
 }
 
 export function closeTable(): void {

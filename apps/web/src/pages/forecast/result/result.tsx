@@ -1,6 +1,7 @@
 // What came out: the verdict, forecasts against the held-out truth, the steps to come, the baselines, and files to keep.
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Notices } from '../../../components/alert';
 import { ForecastChart } from '../../../charts/forecast_chart';
 import { Stats, type Stat } from '../../../components/stats';
@@ -22,6 +23,8 @@ export function Result({ result }: { result: RunResult }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.scrollIntoView({ block: 'nearest' });
+    // The commands of the run, which may have had the focus, are gone.
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
   }, [result.run]);
   const won = beatsAll(result);
   const { target } = result.settings;
@@ -61,23 +64,31 @@ function figures(result: RunResult): Stat[] {
 
 function HeldOut({ result }: { result: RunResult }) {
   const { test, title, step, settings } = result;
-  const close = tailOf(test, kClosePoints);
-  const truth = test.truth.slice(-close.times.length);
-  const [model] = result.metrics;
+  const whole = useSignal(false);
+  const points = whole.value ? test.times.length : Math.min(kClosePoints, test.times.length);
+  const [part, known] = useMemo(() => {
+    const tail = tailOf(test, points);
+    return [tail, { times: tail.times, values: test.truth.slice(-points) }];
+  }, [test, points]);
   return (
     <div class="figure">
       <h3>Against the held-out truth</h3>
       <p class="note">
-        The last {count(close.times.length, 'point')} of the test part, each forecast one step ahead from the values
-        before it.
+        {whole.value ? 'All' : 'The last'} {count(points, 'point')} of the test part, each forecast one step ahead from
+        the values before it.{' '}
+        {test.times.length > kClosePoints && (
+          <button type="button" class="link" onClick={() => (whole.value = !whole.value)}>
+            {whole.value ? `Show the last ${kClosePoints}` : `Show all ${test.times.length.toLocaleString('en-US')}`}
+          </button>
+        )}
       </p>
       <ForecastChart
-        forecast={close}
-        known={{ times: close.times, values: truth }}
+        forecast={part}
+        known={known}
         knownLabel="truth"
         title={title}
         step={step}
-        summary={`Truth and forecasts of ${settings.target}, ${close.labels[0]} to ${close.labels.at(-1)}. Root mean squared error ${shortNumber(model?.rmse)}.`}
+        summary={`Truth and forecasts of ${settings.target}, ${part.labels[0]} to ${part.labels.at(-1)}. Root mean squared error ${shortNumber(result.metrics[0]?.rmse)}.`}
       />
     </div>
   );
@@ -85,13 +96,14 @@ function HeldOut({ result }: { result: RunResult }) {
 
 function Next({ result }: { result: RunResult }) {
   const { next, horizon, step, title, settings } = result;
-  const known = lastOf(result.history, Math.max(kHistoryPoints, 2 * horizon));
+  const known = useMemo(() => lastOf(result.history, Math.max(kHistoryPoints, 2 * horizon)), [result]);
+  const joined = useMemo(() => fromLastKnown(next, known), [known]);
   const span = spanOf(horizon, step);
   return (
     <div class="figure">
       <h3>The next {horizon === 1 ? step || 'step' : span || count(horizon, 'step')}</h3>
       <ForecastChart
-        forecast={fromLastKnown(next, known)}
+        forecast={joined}
         known={known}
         knownLabel="known"
         title={title}
