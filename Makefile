@@ -14,7 +14,7 @@ build: setup ## build/native/tabgrad
 test: ## format, layers, sizes, native tests, sanitizer tests, fuzz targets
 	@tools/test
 
-demo: build ## train an LSTM on Seattle's weather and compare it with honest baselines
+demo: build site ## train an LSTM on Seattle's weather, in the shell and in a browser, and compare it with honest baselines
 	@tools/demo
 
 site: setup node_modules ## the web page in apps/web/dist, with the engine's WebAssembly builds and a report of transfer sizes

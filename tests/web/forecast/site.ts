@@ -34,7 +34,13 @@ export function serveSite(options: ServerOptions = {}): Promise<Server> {
 }
 
 export async function openSite(
-  options: { address?: string; server?: ServerOptions; browser?: ChromiumOptions } = {},
+  options: {
+    address?: string;
+    server?: ServerOptions;
+    browser?: ChromiumOptions;
+    /** Before the page is loaded. */
+    prepare?: (page: Page) => Promise<unknown>;
+  } = {},
 ): Promise<Site> {
   const server = await serveSite(options.server);
   const browser = await launchChromium(options.browser);
@@ -43,6 +49,7 @@ export async function openSite(
   const errors: string[] = [];
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   page.on('pageerror', (error) => errors.push(String(error)));
+  await options.prepare?.(page);
   await page.goto(server.url + (options.address ?? ''));
   const close = async () => {
     await browser.close();
