@@ -59,8 +59,9 @@ void LmOptions::declare(CLI::App& app) {
   using Text = std::string;
   using Count = std::int64_t;
   app.add_option("--text", text, "the text to learn from; several files one after another")->type_name("FILE")->required();
-  preset_option = app.add_option("--preset", preset, "tiny, small, medium, large, xl, huge, massive or mega (small)");
-  tokenizer_option = app.add_option("--tokenizer", tokenizer, "byte, bpe:VOCABULARY, or a tokenizer.json (byte)");
+  preset_option =
+      app.add_option("--preset", preset, "tiny, small, medium, large, xl, huge, massive or mega (small)")->take_last();
+  tokenizer_option = app.add_option("--tokenizer", tokenizer, "byte, bpe:VOCABULARY, or a tokenizer.json (byte)")->take_last();
   app.add_option("--out", out, "folder for the model and its checkpoint")->type_name("DIR");
   app.add_flag("--resume", resume, "go on with the interrupted run in --out");
   app.add_option("--from", from, "start from the weights of this model folder, with its sizes and tokenizer")->type_name("DIR");
@@ -295,10 +296,10 @@ class TrainLm {
     const LmTrainerState& s = job.trainer().state();
     show_sample(job);
     if (s.best_step >= 0 && !s.validation_loss.empty()) {
-      const double per_byte = s.best_loss / job.corpus().bytes_per_token();
-      progress_.print(str("Best validation loss ", fixed(s.best_loss, 4), " nats a token at step ", s.best_step,
-                          ": perplexity ", fixed(std::exp(s.best_loss), 2), ", ", fixed(per_byte / kNatsPerBit, 3),
-                          " bits a byte."));
+      validation_ = job.trainer().validate_all();
+      progress_.print(str("Best weights, of step ", s.best_step, ", on the whole validation part: loss ", fixed(validation_, 4),
+                          " nats a token, perplexity ", fixed(std::exp(validation_), 2), ", ",
+                          fixed(validation_ / job.corpus().bytes_per_token() / kNatsPerBit, 3), " bits a byte."));
     }
     if (o_.out.empty()) {
       progress_.print("Nothing was saved: give --out DIR to keep the model.");
@@ -336,8 +337,8 @@ class TrainLm {
     json["val_loss"] = s.validation_loss;
     if (s.best_step >= 0 && !s.validation_loss.empty()) {
       json["best_step"] = s.best_step;
-      json["best_val_loss"] = s.best_loss;
-      json["val_nats_per_byte"] = s.best_loss / job.corpus().bytes_per_token();
+      json["best_val_loss"] = validation_;  // on the whole part
+      json["val_nats_per_byte"] = validation_ / job.corpus().bytes_per_token();
     }
     json["notices"] = job.notices();
     return json;
@@ -348,7 +349,7 @@ class TrainLm {
   bool seed_given_;
   Progress progress_;
   std::chrono::steady_clock::time_point saved_;
-  double seconds_ = 0;
+  double seconds_ = 0, validation_ = 0;
 };
 
 }  // namespace

@@ -52,61 +52,49 @@ LmTrainer::LmTrainer(Session& session, const Corpus& corpus, const GptConfig& mo
   schedule_.drop_every = std::max<std::int64_t>(1, (config_.steps - schedule_.warmup_steps + 2) / 3);
 }
 
-std::int64_t LmTrainer::eval_count() const {
-  const std::int64_t all = (corpus_.validation_windows(context_) + batch_ - 1) / batch_;
-  return state_.step == config_.steps ? all : std::min(all, config_.eval_batches);
-}
-
 bool LmTrainer::validation_due() const {
   if (corpus_.validation_windows(context_) == 0) return false;
   if (!state_.validation_step.empty() && state_.validation_step.back() == state_.step) return false;
   return state_.step % config_.eval_every == 0 || state_.step == config_.steps;
 }
 
-// The summed loss of the windows of one batch, and how many they are. The last batch may hold windows of the one before again:
-// only fresh ones count.
-double LmTrainer::validation_batch(std::int64_t batch, std::int64_t batches) {
-  const std::int64_t windows = corpus_.validation_windows(context_), all = (windows + batch_ - 1) / batch_;
-  const std::int64_t first = (batches == all ? batch : batch * all / batches) * batch_;
-  const auto length = static_cast<std::size_t>(context_);
-  for (std::int64_t row = 0; row < batch_; ++row) {
+void LmTrainer::Sum::add(LmTrainer& trainer, std::int64_t batch, std::int64_t batches) {
+  const std::int64_t size = trainer.batch_, windows = trainer.corpus_.validation_windows(trainer.context_);
+  const std::int64_t all = (windows + size - 1) / size, first = batch * all / batches * size;
+  const auto length = static_cast<std::size_t>(trainer.context_);
+  for (std::int64_t row = 0; row < size; ++row) {  // past the last window it is taken again, and does not count
     const auto at = static_cast<std::size_t>(row) * length;
-    corpus_.validation_window(std::min(first + row, windows - 1), std::span(tokens_).subspan(at, length),
-                              std::span(targets_).subspan(at, length));
+    trainer.corpus_.validation_window(std::min(first + row, windows - 1), std::span(trainer.tokens_).subspan(at, length),
+                                      std::span(trainer.targets_).subspan(at, length));
   }
-  const auto count = static_cast<std::int64_t>(tokens_.size());
-  session_.write("eval.tokens", tokens_.data(), count);
-  session_.write("eval.targets", targets_.data(), count);
-  session_.run("evaluate");
-  session_.read("eval.nll", nll_.data(), batch_);
-  double sum = 0;
-  const std::int64_t fresh = std::min(batch_, windows - first);
-  for (std::int64_t row = 0; row < fresh; ++row) sum += static_cast<double>(nll_[static_cast<std::size_t>(row)]);
-  return sum / static_cast<double>(fresh);
+  const auto tokens = static_cast<std::int64_t>(trainer.tokens_.size());
+  trainer.session_.write("eval.tokens", trainer.tokens_.data(), tokens);
+  trainer.session_.write("eval.targets", trainer.targets_.data(), tokens);
+  trainer.session_.run("evaluate");
+  trainer.session_.read("eval.nll", trainer.nll_.data(), size);
+  for (std::int64_t row = 0; row < std::min(size, windows - first); ++row, ++count)
+    loss += static_cast<double>(trainer.nll_[static_cast<std::size_t>(row)]);
 }
 
+std::int64_t LmTrainer::validation_batches() const { return (corpus_.validation_windows(context_) + batch_ - 1) / batch_; }
+
 double LmTrainer::validate_all() {
-  const std::int64_t windows = corpus_.validation_windows(context_), batches = (windows + batch_ - 1) / batch_;
-  double sum = 0;
-  for (std::int64_t b = 0; b < batches; ++b)
-    sum += validation_batch(b, batches) * static_cast<double>(std::min(batch_, windows - b * batch_));
-  return sum / static_cast<double>(windows);
+  Sum sum;
+  const std::int64_t batches = validation_batches();
+  for (std::int64_t b = 0; b < batches; ++b) sum.add(*this, b, batches);
+  return sum.mean();
 }
 
 LmTrainer::Event LmTrainer::validate_some() {
-  const std::int64_t batches = eval_count();
   if (validating_ < 0) {
     validating_ = 0;
-    validation_sum_ = 0;
+    validation_ = {};
   }
-  // Only the very last batch can be short, and it then counts as a whole one on the way: the difference is far below noise.
-  const std::int64_t windows = corpus_.validation_windows(context_);
-  const bool all = state_.step == config_.steps;
-  const std::int64_t weight = all ? std::min(batch_, windows - validating_ * batch_) : batch_;
-  validation_sum_ += validation_batch(validating_, batches) * static_cast<double>(weight);
+  const std::int64_t batches = std::min(validation_batches(), config_.eval_batches);
+  validation_.add(*this, validating_, batches);
   if (++validating_ < batches) return Event::kStep;
   validating_ = -1;
-  const double loss = validation_sum_ / static_cast<double>(all ? windows : batches * batch_);
+  const double loss = validation_.mean();
   if (!std::isfinite(loss)) {
     diverged("the validation loss", loss);
     return Event::kEnd;

@@ -31,7 +31,7 @@ namespace tabgrad {
 struct LmTrainerConfig {
   std::int64_t steps = 1500;
   std::int64_t eval_every = 100;    // steps between validations; there is one before the first and one after the last step
-  std::int64_t eval_batches = 20;   // of a validation on the way, spread evenly; the one at the end takes the whole part
+  std::int64_t eval_batches = 20;  // of a validation, always the same ones, spread evenly over the part
   ScheduleKind schedule = ScheduleKind::kCosine;
   double learning_rate = 3e-3;
   double warmup = 0.05;  // part of all steps
@@ -85,9 +85,16 @@ class LmTrainer {
   void restore(const LmTrainerState& state, const NamedTensors& saved);
 
  private:
-  std::int64_t eval_count() const;
+  // Losses of validation windows, added up batch by batch.
+  struct Sum {
+    double loss = 0;
+    std::int64_t count = 0;
+    // batch number `batch` of `batches`, which are spread evenly over the validation part.
+    void add(LmTrainer& trainer, std::int64_t batch, std::int64_t batches);
+    double mean() const { return loss / static_cast<double>(count); }
+  };
+  std::int64_t validation_batches() const;  // that hold the whole part
   bool validation_due() const;
-  double validation_batch(std::int64_t batch, std::int64_t batches);
   Event validate_some();
   void step();
   void end(EndReason reason, std::string message);
@@ -103,7 +110,7 @@ class LmTrainer {
   std::vector<std::int32_t> tokens_, targets_;
   std::vector<float> nll_;
   std::int64_t validating_ = -1;  // next batch of the validation under way
-  double validation_sum_ = 0;
+  Sum validation_;
   std::atomic<bool> stop_{false};
   std::chrono::steady_clock::time_point started_;
   double last_rate_ = 0;

@@ -114,8 +114,7 @@ TEST(LmJob, LearnsAndValidatesAtTheInterval) {
   EXPECT_NEAR(s.validation_loss.front(), std::log(256.0), 0.2);
   EXPECT_LT(s.validation_loss.back(), 3.2);
   EXPECT_EQ(s.train_loss.size(), 60u);
-  // The last validation took the whole part, and the session holds the best weights.
-  EXPECT_NEAR(j.trainer().validate_all(), s.best_loss, s.best_step == 60 ? 1e-12 : 0.2);
+  EXPECT_NEAR(j.trainer().validate_all(), s.best_loss, 0.1);  // the session holds the best weights
 }
 
 TEST(LmJob, ResumedAtAnyPointGivesTheSameBits) {
