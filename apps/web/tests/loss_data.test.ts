@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { align, LossHistory, wantsLog } from '../src/charts/loss_data';
+import { align, LossHistory, steadyRange, wantsLog } from '../src/charts/loss_data';
 
 test('a short run keeps every step, counted from 1', () => {
   const history = new LossHistory();
@@ -46,4 +46,13 @@ test('a logarithmic axis only for losses that fall steeply and stay above 0', ()
   expect(wantsLog([1.3, 0.9])).toBe(false);
   expect(wantsLog([1.3, 0])).toBe(false);
   expect(wantsLog([])).toBe(false);
+});
+
+test('single outliers of the step line do not stretch the axis, those of the others do', () => {
+  const noisy = Array.from({ length: 100 }, (_, i) => (i === 50 ? 99 : 1 + i / 100));
+  const [low, high] = steadyRange(noisy, [[0.5, null, 3]])!;
+  expect(low).toBe(0.5);
+  expect(high).toBe(3);
+  expect(steadyRange([2], [[]])).toEqual([2, 2]);
+  expect(steadyRange([], [[null]])).toBe(null);
 });

@@ -84,3 +84,18 @@ export function wantsLog(values: Iterable<number | null>): boolean {
   }
   return low > 0 && high / low > kLogRatio;
 }
+
+/** Single steps may leave the picture at either end: this part of them. */
+const kOutside = 0.02;
+
+/** The range of a y axis: all of the steady lines, and of a noisy one all but its outliers. Null without a value. */
+export function steadyRange(
+  noisy: readonly (number | null)[],
+  steady: readonly (readonly (number | null)[])[],
+): [number, number] | null {
+  const sorted = noisy.filter((value) => value !== null).sort((a, b) => a - b);
+  const cut = Math.floor(sorted.length * kOutside);
+  const ends = sorted.length > 0 ? [sorted[cut]!, sorted[sorted.length - 1 - cut]!] : [];
+  const all = [...steady.flat().filter((value) => value !== null), ...ends];
+  return all.length > 0 ? [Math.min(...all), Math.max(...all)] : null;
+}

@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import { shortNumber } from '../lib/format';
 import type { ChartTheme, Ink } from './theme';
 import { logTicks } from './log_ticks';
+import { steadyRange } from './loss_data';
 import { timeLabels } from './time_labels';
 
 export interface Line {
@@ -18,6 +19,8 @@ export interface Line {
   /** An edge of a band: not drawn, not in the legend. */
   edge?: boolean;
   opacity?: number;
+  /** Its outliers do not count for the y axis. */
+  noisy?: boolean;
 }
 
 /** Between two lines, by their place in `lines`. */
@@ -80,6 +83,16 @@ function drawZones(u: uPlot, zones: Zone[], theme: ChartTheme): void {
 /** A logarithmic axis has a label for about so many pixels. */
 const kLogSpace = 32;
 
+function yRange(u: uPlot, spec: ChartSpec, min: number, max: number): [number, number] {
+  const noisy = spec.lines.findIndex((line) => line.noisy);
+  const columns = u.data.slice(1) as (number | null)[][];
+  const steady = columns.filter((_, i) => i !== noisy);
+  const [low, high] = (noisy < 0 ? null : steadyRange(columns[noisy]!, steady)) ?? [min, max];
+  if (spec.logY) return [low * 0.9, high * 1.1];
+  const pad = { min: { pad: 0.08 }, max: { pad: 0.08 } };
+  return uPlot.rangeNum(low, high, pad) as [number, number];
+}
+
 export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, height: number): uPlot.Options {
   const axis = { stroke: theme.text, font: theme.font, ticks: { show: false }, gap: kAxisGap };
   return {
@@ -91,9 +104,10 @@ export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, he
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     scales: {
       x: { time: spec.x === 'time' },
-      y: spec.logY
-        ? { distr: 3, range: (_u, min, max) => [min * 0.9, max * 1.1] }
-        : { range: (_u, min, max) => uPlot.rangeNum(min, max, { min: { pad: 0.08 }, max: { pad: 0.08 } }) },
+      y: {
+        ...(spec.logY ? { distr: 3 as const } : {}),
+        range: (u, min, max) => yRange(u, spec, min, max),
+      },
     },
     axes: [
       {

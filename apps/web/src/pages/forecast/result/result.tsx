@@ -7,7 +7,7 @@ import { ForecastChart } from '../../../charts/forecast_chart';
 import { Stats, type Stat } from '../../../components/stats';
 import type { BandSeries, RunResult } from '../../../engine/types';
 import { count, percent, shortNumber } from '../../../lib/format';
-import { spanOf } from '../../../lib/time_step';
+import { hasClock, spanOf } from '../../../lib/time_step';
 import { Baselines } from './baselines';
 import { Downloads } from './downloads';
 import { fromLastKnown, lastOf, tailOf } from './tail';
@@ -98,10 +98,15 @@ function Next({ result }: { result: RunResult }) {
   const { next, horizon, step, title, settings } = result;
   const known = useMemo(() => lastOf(result.history, Math.max(kHistoryPoints, 2 * horizon)), [result]);
   const joined = useMemo(() => fromLastKnown(next, known), [known]);
-  const span = spanOf(horizon, step);
+  const span =
+    horizon === 1
+      ? hasClock(step)
+        ? step.replace(/^1 /, '')
+        : 'step'
+      : spanOf(horizon, step) || count(horizon, 'step');
   return (
     <div class="figure">
-      <h3>The next {horizon === 1 ? step || 'step' : span || count(horizon, 'step')}</h3>
+      <h3>The next {span}</h3>
       <ForecastChart
         forecast={joined}
         known={known}
