@@ -38,7 +38,7 @@ test(
     await train(page);
     await waitForSteps(page, 30);
     await button(page, 'Pause').click(); // a pause saves at once; an autosave would come every few seconds
-    await page.getByText(/saved at step/i).waitFor();
+    await page.getByText(/Saved at step/).waitFor();
     await page.goto(site.server.url);
     await page.reload();
     await button(page, 'Go on with LSTM on temp_max').click();

@@ -75,14 +75,17 @@ export function keepPlanned(busy: () => boolean): void {
       return;
     }
     if (busy()) return;
-    timer = setTimeout(async () => {
-      try {
-        const plan = await call('plan', { settings: chosenSettings() });
-        if (mine === latest) planned.value = { state: 'planned', plan };
-      } catch (error) {
-        if (mine === latest) planned.value = { state: 'impossible', ...explain(textOf(error)) };
-      }
-    }, kSettleMs);
+    timer = setTimeout(
+      async () => {
+        try {
+          const plan = await call('plan', { settings: chosenSettings() });
+          if (mine === latest) planned.value = { state: 'planned', plan };
+        } catch (error) {
+          if (mine === latest) planned.value = { state: 'impossible', ...explain(textOf(error)) };
+        }
+      },
+      planned.peek().state === 'planned' ? kSettleMs : 0,
+    );
     if (planned.peek().state === 'none') planned.value = { state: 'planning' };
   });
 }
