@@ -15,6 +15,8 @@
 
 namespace tabgrad {
 
+inline constexpr std::int64_t kMostTokens = 1 << 20;  // a bound on memory, well above any vocabulary in use
+
 struct Merge {
   std::int32_t left, right, result;
 };

@@ -18,8 +18,6 @@ namespace {
 
 using Id = std::int32_t;
 
-constexpr std::int64_t kMostTokens = 1 << 20;  // a bound on memory, well above any vocabulary in use
-
 struct Pair {
   Id left, right;
   auto operator<=>(const Pair&) const = default;

@@ -3,7 +3,8 @@
 // Does: Encoder gives the ids that Tokenizer::encode gives for the whole text, however it is cut, and keeps only what may
 // still belong to a longer token; Utf8Decoder holds bytes back until they are whole characters. Does not: read files.
 //
-// Invariant: the ids so far, and those that finish() adds, depend on the text alone, not on how it was cut.
+// Invariant: all ids up to those that finish() adds depend on the text alone, not on how it was cut. Memory grows with
+// the longest run without a word's end (letters alone, or white space alone), some 50 bytes for each of its bytes.
 #pragma once
 
 #include <cstdint>

@@ -63,9 +63,8 @@ class Reader {
     return value.get_ref<const std::string&>();
   }
   std::int32_t id(const json& value, const std::string& token) const {
-    // Ids without holes are below the number of tokens, which order_texts() checks; this is for the cast.
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMostTokens) {
-      damaged(str("the id of token ", csv::excerpt(token), " is not a whole number from 0 to ", kMostTokens));
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(kMostTokens)) {
+      damaged(str("the id of token ", csv::excerpt(token), " is not a whole number below ", kMostTokens));
     }
     return value.get<std::int32_t>();
   }
@@ -168,8 +167,6 @@ class Reader {
     }
     return found->second;
   }
-
-  static constexpr std::uint64_t kMostTokens = 1 << 24;
 
   const std::string& file_;
   const json root_;
