@@ -3,11 +3,13 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { generate } from './generate.mjs';
 
 const here = import.meta.dirname;
 const builds = { threads: 'wasm', relaxed: 'wasm-relaxed', single: 'wasm-single' };
 
 rmSync(join(here, 'dist'), { recursive: true, force: true });
+generate();
 execFileSync('npx', ['tsc', '-p', here], { stdio: 'inherit' });
 mkdirSync(join(here, 'dist/engine'));
 for (const [name, preset] of Object.entries(builds)) {

@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { generate } from './generate.mjs';
+
+generate();
 
 export default defineConfig({
   test: {

@@ -6,7 +6,9 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/webgpu/webgpu_caps.h"
 #include "base/flags.h"
-#ifndef __EMSCRIPTEN__
+#ifdef __EMSCRIPTEN__
+#include "backend/webgpu/web/web_backend.h"
+#else
 #include "backend/webgpu/native/webgpu_backend.h"
 #endif
 
@@ -73,7 +75,7 @@ Caps device_caps(const SessionOptions& options) {
 std::unique_ptr<Backend> make_backend(Program program, [[maybe_unused]] const SessionOptions& options, ThreadPool& pool) {
   if (program.target != "webgpu") return make_cpu_backend(std::move(program), pool);
 #ifdef __EMSCRIPTEN__
-  fail("in a page, WebGPU's runner is the page's: this build has: cpu");
+  return make_web_backend(std::move(program));
 #else
   return make_webgpu_backend(std::move(program), options.webgpu);
 #endif

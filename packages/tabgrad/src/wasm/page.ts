@@ -1,0 +1,118 @@
+// What the engine in WebAssembly calls to run Programs on a GPU (src/backend/webgpu/web/page.js hands the calls on).
+//
+// Does: loads runners and does what the engine asks with its memory. Does not: throw; a failure is a number below 0, and its
+// text is kept until the engine takes it.
+
+import { readProgram } from '../program/read.ts';
+import { DeviceLost, type Runner } from '../runtime/runner.ts';
+import { openDevice, type WebGpuDevice } from '../runtime/webgpu_device.ts';
+import { loadWebGpu } from '../runtime/webgpu.ts';
+
+const kOk = 0;
+const kFailure = -1;
+
+export class Page {
+  readonly #open: () => Promise<WebGpuDevice>;
+  readonly #runners = new Map<number, Runner>();
+  #device: WebGpuDevice | null = null;
+  #count = 0;
+  #failure = '';
+  /** Set when the last failure was that the GPU is gone: loading again opens another one. */
+  lost = false;
+
+  /** Whether the browser can wait for a GPU inside a call of the engine. */
+  static get supported(): boolean {
+    return 'Suspending' in WebAssembly;
+  }
+
+  /** open: a device, asked for before the first Program is loaded and after each loss. */
+  constructor(open: () => Promise<WebGpuDevice> = openDevice) {
+    this.#open = open;
+  }
+
+  get device(): WebGpuDevice | null {
+    return this.#device;
+  }
+
+  async load(memory: WebAssembly.Memory, at: number, bytes: number): Promise<number> {
+    return this.#answer(async () => {
+      const program = readProgram(new Uint8Array(memory.buffer, at >>> 0, bytes), 'the engine');
+      if (this.lost) this.#device = null;
+      this.lost = false;
+      this.#device ??= await this.#open();
+      this.#runners.set(++this.#count, await loadWebGpu(program, this.#device));
+      return this.#count;
+    });
+  }
+
+  write(memory: WebAssembly.Memory, runner: number, buffer: number, at: number): number {
+    try {
+      const of = this.#runner(runner);
+      const { name, elements } = of.program.buffers[buffer]!;
+      of.write(name, new Float32Array(memory.buffer, at >>> 0, elements));
+      return kOk;
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  setUniform(runner: number, uniform: number, value: number): void {
+    const of = this.#runner(runner);
+    of.setUniform(of.program.uniforms[uniform]!, value);
+  }
+
+  setRandom(runner: number, low: number, high: number, step: number): void {
+    this.#runner(runner).setRandom((BigInt(high >>> 0) << 32n) | BigInt(low >>> 0), step >>> 0);
+  }
+
+  run(runner: number, entry: number): Promise<number> {
+    return this.#answer(async () => {
+      const of = this.#runner(runner);
+      await of.room();
+      of.run(of.program.entries[entry]!.name);
+      return kOk;
+    });
+  }
+
+  read(memory: WebAssembly.Memory, runner: number, buffer: number, at: number): Promise<number> {
+    return this.#answer(async () => {
+      const of = this.#runner(runner);
+      const values = await of.read(of.program.buffers[buffer]!.name);
+      new Float32Array(memory.buffer, at >>> 0, values.length).set(values);
+      return kOk;
+    });
+  }
+
+  /** Of a runner: its description. Of kFailure: the last failure. */
+  text(memory: WebAssembly.Memory, runner: number, at: number, capacity: number): number {
+    const text = runner === kFailure ? this.#failure : this.#runner(runner).description;
+    const bytes = new TextEncoder().encode(text).subarray(0, capacity);
+    new Uint8Array(memory.buffer, at >>> 0, capacity).set(bytes);
+    return bytes.length;
+  }
+
+  free(runner: number): void {
+    this.#runner(runner).destroy();
+    this.#runners.delete(runner);
+  }
+
+  #runner(number: number): Runner {
+    const runner = this.#runners.get(number);
+    if (!runner) throw new Error('a runner that was never loaded');
+    return runner;
+  }
+
+  async #answer(work: () => Promise<number>): Promise<number> {
+    try {
+      return await work();
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): number {
+    this.lost = error instanceof DeviceLost;
+    this.#failure = error instanceof Error ? error.message : String(error);
+    return kFailure;
+  }
+}

@@ -1,0 +1,16 @@
+// In a page: the Backend whose work is done by the page's runner, in TypeScript (packages/tabgrad/src/runtime/webgpu.ts).
+//
+// The engine's calls stay as they are, though what a page does on a GPU takes turns of its event loop: WebAssembly is
+// suspended meanwhile (JavaScript Promise Integration). So whoever calls into the engine must be ready for a Promise.
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.h"
+
+namespace tabgrad {
+
+// Throws Error where the browser has no GPU, or none that takes the Program.
+std::unique_ptr<Backend> make_web_backend(Program program);
+
+}  // namespace tabgrad
