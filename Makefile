@@ -1,9 +1,9 @@
 # Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo site serve bench bundle peers format clean
+.PHONY: engine-web peers-web curve-web help setup build test demo site serve bench bundle peers format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## the toolchain: a private Debian root in the cache folder, made once (about 2 minutes, 2 GB)
 	@tools/toolchain/setup
@@ -37,6 +37,18 @@ peers: ## the same train steps in PyTorch on the CPU, at its best (a second root
 
 bundle: build ## a folder that runs on any Linux with a Vulkan driver, Chromium and the site included
 	@tools/bundle/make --browser
+
+engine-web: setup
+	@for p in wasm wasm-relaxed wasm-single; do tools/build $$p bench_engine || exit 1; done
+	@[ -d node_modules ] || tools/toolchain/run npm ci
+
+# HOST=name also writes bench/results/peers-web-name-date.json; ARGS="--bench lstm" and the like narrow it.
+peers-web: engine-web ## tabgrad, TensorFlow.js and jax-js side by side in headless Chromium
+	@[ -d bench/peers/web/node_modules ] || tools/toolchain/run npm ci --prefix bench/peers/web
+	@tools/toolchain/run npm run --silent bench:peers -- $(if $(HOST),--host $(HOST)) $(ARGS)
+
+curve-web: engine-web ## speed and parity of each browser target over the GPT presets
+	@tools/toolchain/run npm run --silent bench:curve -- $(if $(HOST),--host $(HOST)) $(ARGS)
 
 format: setup ## format all C++
 	@tools/format

@@ -38,6 +38,8 @@ export interface Measured extends Result {
 }
 
 const kRoot = join(import.meta.dirname, '../..');
+/** Builds of the engine (packages/tabgrad/src/wasm/features.ts) to the presets that make them. */
+const kEngines = { threads: 'wasm', relaxed: 'wasm-relaxed', single: 'wasm-single' };
 const kHtml =
   '<!doctype html><meta charset="utf-8"><title>bench</title><script type="module" src="page.js"></script>\n';
 
@@ -68,7 +70,11 @@ export async function runBench(bench: Bench): Promise<Measured> {
   await writeFile(join(folder, 'config.json'), JSON.stringify(bench.config));
 
   const before = loadavg()[0]!;
-  const server = await serve({ '/': folder, ...bench.folders }, { isolated: bench.isolated });
+  const engines = Object.entries(kEngines).map(([name, preset]) => [`/engine/${name}/`, join(kRoot, 'build', preset, 'bin')]);
+  const server = await serve(
+    { '/': folder, ...Object.fromEntries(engines), ...bench.folders },
+    { isolated: bench.isolated },
+  );
   const browser = await launchChromium({ gpu: bench.gpu }).catch(async (error) => {
     await server.close();
     throw error;

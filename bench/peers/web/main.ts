@@ -4,6 +4,7 @@
 //   --backends LIST    wasm,webgl,webgpu (default wasm)        --libraries LIST  tabgrad,tfjs,jax (default all)
 //   --bench LIST       lstm,matmul,gpt (default all)           --presets LIST    GPT presets (default small,medium,large,xl)
 //   --gpu KIND         none, software or hardware (default: none for wasm alone, else software)
+//   --build NAME       tabgrad's threads, relaxed or single WASM build (default: what the package would choose)
 //   --single           no cross-origin isolation: one thread for everybody
 //   --seconds N        of timing for each row (default 3)      --steps N  at least (default 30; slow rows stop at 10 × N seconds)
 //
@@ -22,6 +23,8 @@ import { rowsOf, table } from './table.ts';
 const kHere = import.meta.dirname;
 const kResults = join(kHere, '../../results');
 
+const kBackends = ['wasm', 'webgl', 'webgpu'] as const;
+
 const { values } = parseArgs({
   options: {
     host: { type: 'string' },
@@ -30,6 +33,7 @@ const { values } = parseArgs({
     bench: { type: 'string', default: 'lstm,matmul,gpt' },
     presets: { type: 'string', default: 'small,medium,large,xl' },
     gpu: { type: 'string' },
+    build: { type: 'string' },
     single: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '3' },
     steps: { type: 'string', default: '30' },
@@ -55,7 +59,7 @@ function number(option: string, text: string): number {
 
 if (!existsSync(join(kHere, 'node_modules'))) fail('the peers are not installed: npm ci --prefix bench/peers/web');
 if (values.host && !/^[\w-]+$/.test(values.host)) fail(`--host ${values.host}: letters, digits and - only`);
-const backends = words('backends', values.backends, ['wasm', 'webgl', 'webgpu']);
+const backends = words('backends', values.backends, kBackends);
 const libraries = words('libraries', values.libraries, ['tabgrad', 'tfjs', 'jax']);
 const benches = words('bench', values.bench, ['lstm', 'matmul', 'gpt']);
 const presets = words(
@@ -68,6 +72,7 @@ const [gpu] = words('gpu', values.gpu ?? (values.backends === 'wasm' ? 'none' : 
   'software',
   'hardware',
 ]);
+if (values.build) words('build', values.build, ['threads', 'relaxed', 'single']);
 const seconds = number('seconds', values.seconds);
 
 const jobs: Job[] = [];
@@ -75,11 +80,16 @@ if (benches.includes('lstm')) jobs.push(...kLstms.map((shape): Job => ({ bench: 
 if (benches.includes('gpt')) jobs.push(...presets.map((preset): Job => ({ bench: 'gpt', preset })));
 if (benches.includes('matmul')) jobs.push(...matmulJobs(presets));
 
+const ownSide = (backend: string): SideConfig => ({
+  id: `tabgrad ${backend}`,
+  worker: 'own.js',
+  backend: backend === 'wasm' && values.build ? `wasm-${values.build}` : backend,
+});
 // Each peer also at the other thread count worth trying: TensorFlow.js on all cores, jax-js on one.
 const otherCores = { tfjs: 2 * availableParallelism(), jax: 1 };
 const sides = libraries.flatMap((library) =>
   backends.flatMap((backend): SideConfig[] => {
-    if (library === 'tabgrad') return [{ id: `tabgrad ${backend}`, worker: 'own.js', backend }];
+    if (library === 'tabgrad') return [ownSide(backend)];
     const side = { id: `${library} ${backend}`, worker: 'peers.js', backend: `${library}/${backend}` };
     if (backend !== 'wasm' || values.single) return [side];
     const told = otherCores[library];

@@ -46,7 +46,7 @@ export interface AnyPage {
   goto(url: string, options?: { timeout?: number; waitUntil?: 'load' | 'domcontentloaded' }): Promise<unknown>;
   on(event: 'console', listener: (message: { type(): string; text(): string }) => void): unknown;
   on(event: 'pageerror', listener: (error: unknown) => void): unknown;
-  on(event: 'crash', listener: () => void): unknown;
+  on(event: 'crash' | 'close', listener: () => void): unknown;
   close(): Promise<void>;
 }
 

@@ -43,6 +43,7 @@ export async function runPage<T = unknown>(
         else fail(`uncaught ${text}`);
       });
       page.on('crash', () => fail('the page crashed'));
+      page.on('close', () => fail('the page was closed'));
       page.goto(url, { timeout, waitUntil: 'load' }).catch((error) => fail(String(error)));
     });
     return { result: (await Promise.race([server.result(), failed])) as T, lines };
