@@ -53,7 +53,7 @@ Part map_part(const Kernel& k, const std::vector<ArgInfo>& info) {
   return part;
 }
 
-Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
+Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) {
   const Shape s = shape_of(k);
   const Combine combine{k.reduce};
   const Store& store = k.body.stores[0];
@@ -65,7 +65,7 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   const bool alone = s.reduced <= kThreadReduction;
   const std::int64_t groups = column ? s.kept * ceil_div(s.columns, 32) : s.kept;
   std::int64_t chunks = 1;
-  if (!alone && groups < kFewResults) {
+  if (cut && !alone && groups < kFewResults) {
     const std::int64_t least = column ? 64 : kChunkElements;
     chunks = std::clamp<std::int64_t>(std::min(ceil_div(s.reduced, least), ceil_div(2 * kFewResults, groups)), 1, 1024);
   }

@@ -38,6 +38,24 @@ const PartArg& declared(const Part& part, int id) {
 
 }  // namespace
 
+Part template_part(const char* text, std::string name, const std::vector<Constant>& constants) {
+  Part part;
+  part.name = std::move(name);
+  for (const Constant& c : constants) part.declarations += std::string("const $") + c.name + " = " + c.value + ";\n";
+  const std::string whole = text, mark = "// body\n";
+  const std::size_t at = whole.find(mark);
+  TG_CHECK(at != std::string::npos);
+  part.declarations += whole.substr(0, at);
+  part.body = whole.substr(at + mark.size());
+  return part;
+}
+
+void name_arg(Part& part, const std::vector<ArgInfo>& info, const char* name, int arg, bool written, bool vec4) {
+  const int id = arg_id(info, arg);
+  const ArgInfo& a = info[static_cast<std::size_t>(id)];
+  part.args.push_back({name, id, written, a.ids, vec4, a.elements});
+}
+
 void use_arg(Part& part, const std::vector<ArgInfo>& info, int arg, bool written, bool vec4) {
   const int id = arg_id(info, arg);
   const ArgInfo& a = info[static_cast<std::size_t>(id)];

@@ -34,10 +34,28 @@ std::string print_stores(const Part& part, const std::vector<ArgInfo>& info, con
 std::string coordinates(const Dims& space, const std::string& linear, const std::string& prefix, int width,
                         std::vector<std::string>& names);
 
+// A part from a text of templates/: constants as `const $NAME = value;` lines, then what stands before the line `// body` as
+// declarations, the rest as the body. Arguments take the names that are given, in order.
+struct Constant {
+  const char* name;
+  std::string value;
+};
+Part template_part(const char* text, std::string name, const std::vector<Constant>& constants);
+// Declares argument `arg` of the kernel under the name that the template uses.
+void name_arg(Part& part, const std::vector<ArgInfo>& info, const char* name, int arg, bool written, bool vec4 = false);
+
 Part map_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
-Parts reduce_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+// `cut`: in chunks, with a second part for their sum, where there are few results.
+Parts reduce_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, bool cut = true);
 Parts contract_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
 Part gather_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Part segment_sum_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts softmax_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts cross_entropy_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts norm_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts attention_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts recurrent_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
+Parts sum_squares_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Part optimizer_part(const Kernel& kernel, const std::vector<ArgInfo>& info, const std::vector<std::string>& uniforms);
 
 }  // namespace tabgrad::codegen

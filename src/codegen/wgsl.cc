@@ -28,6 +28,13 @@ std::string renamed(const std::string& text, const std::function<std::string(con
   return out;
 }
 
+bool mentions(const std::string& text, const std::string& name) {
+  const std::string word = "$" + name;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if (at + word.size() == text.size() || !in_word(text[at + word.size()])) return true;
+  return false;
+}
+
 std::string for_width(const char* text, int width) {
   return renamed(text, [&](const std::string& name) -> std::string {
     if (name == "W" || name.empty()) return width == 4 ? "4" : "";
@@ -110,6 +117,7 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
     const std::string prefix = parts.size() > 1 ? "p" + std::to_string(p) + "_" : "";
     std::map<std::string, std::string> names;
     for (const PartArg& a : part.args) {
+      if (!mentions(part.declarations, a.name) && !mentions(part.body, a.name)) continue;  // a load outside of its range
       const std::size_t at = binding_of(a.arg);
       Binding& b = bindings[at];
       TG_CHECK(b.elements == 0 || (b.vec4 == a.vec4 && b.ids == a.ids));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bitset>
+#include <cstdint>
 
 #include "kernel/composite.h"
 
@@ -11,6 +12,8 @@ namespace tabgrad {
 struct Caps {
   // Composites with a hand-tuned kernel: [forward] and [gradient]. The rest decompose.
   std::bitset<kCompositeCount> claims, claims_grad;
+  bool gru_reset_before = true;                               // of kGru: the variant that resets before the product too
+  std::int64_t max_recurrent_units = std::int64_t{1} << 31;   // of kLstm and kGru
   int max_inputs = 64;   // buffers a generated kernel may read
   int max_outputs = 8;   // and write
   int max_args = 72;     // and both together

@@ -2,7 +2,6 @@
 #include "plan/passes.h"
 
 namespace tabgrad {
-namespace {
 
 PlanKernel copy_kernel(const Graph& graph, Value from, Value to) {
   PlanKernel k;
@@ -20,8 +19,6 @@ PlanKernel copy_kernel(const Graph& graph, Value from, Value to) {
   k.label = "copy";
   return k;
 }
-
-}  // namespace
 
 void lower_copies(KernelPlan& plan) {
   std::vector<KernelPlan::Copy> bound;

@@ -25,6 +25,7 @@ class Emitter {
     for (const KernelPlan::Copy& c : plan_.copies)
       buffers_[id(c.from)] = named_buffer(c.name, BufferRole::kOutput, graph_.type(c.from));
     for (const auto& [value, target] : plan_.in_place) buffers_[id(value)] = buffers_.at(id(target));
+    for (const KernelPlan::Pack& p : plan_.packs) pack(p);
     lifetimes();
     share_in_place();
     place();
@@ -74,6 +75,30 @@ class Emitter {
     }
     buffers_[id(v)] = buffer;
   }
+
+  // Members that are packed already, by another entry, must lie as they do here.
+  void pack(const KernelPlan::Pack& p) {
+    int number = -1;
+    if (!p.gradients) number = program_.buffers[static_cast<std::size_t>(buffers_.at(id(p.values[0])))].pack;
+    if (number < 0) {
+      number = static_cast<int>(program_.packs.size());
+      program_.packs.push_back(p.elements);
+    }
+    for (std::size_t i = 0; i < p.values.size(); ++i) {
+      const Value v = p.values[i];
+      if (p.gradients) {
+        buffers_[id(v)] = add_buffer({activation_name(v), BufferRole::kActivation, DType::kF32, graph_.dims(v), -1, {}, number, p.offsets[i]});
+        continue;
+      }
+      Buffer& b = program_.buffers[static_cast<std::size_t>(buffers_.at(id(v)))];
+      if (b.pack >= 0 && (b.pack != number || b.pack_offset != p.offsets[i]))
+        fail("[compile] '", b.name, "' is updated together with other parameters in one entry point than in '", entry_.name, "'");
+      b.pack = number;
+      b.pack_offset = p.offsets[i];
+    }
+  }
+
+  std::string activation_name(Value v) const { return entry_.name + "/" + std::to_string(v.node) + "." + std::to_string(v.out); }
 
   struct Life {
     Value value;
@@ -157,7 +182,7 @@ class Emitter {
       const Life& life = lives_[i];
       const TensorType& type = graph_.type(life.value);
       buffers_[id(life.value)] =
-          add_buffer({entry_.name + "/" + std::to_string(life.value.node) + "." + std::to_string(life.value.out),
+          add_buffer({activation_name(life.value),
                       BufferRole::kActivation,
                       type.dtype,
                       type.dims,
@@ -217,7 +242,12 @@ MemoryUse memory_use(const Program& program) {
       case BufferRole::kActivation: break;
     }
   }
+  std::vector<bool> gradients(program.packs.size(), false);
+  for (const Buffer& b : program.buffers)
+    if (b.role == BufferRole::kActivation && b.pack >= 0) gradients[static_cast<std::size_t>(b.pack)] = true;
   for (const Entry& e : program.entries) use.arena = std::max(use.arena, e.arena_elements * 4);
+  for (std::size_t p = 0; p < gradients.size(); ++p)
+    if (gradients[p]) use.arena += program.packs[p] * 4;
   return use;
 }
 

@@ -28,6 +28,7 @@ struct PlanKernel {
   std::string label;
   double flops = 0;
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // of shaders
+  bool packed = false;                         // an argument that leads a pack stands for all of it
 };
 struct KernelPlan {
   Graph graph;
@@ -38,6 +39,13 @@ struct KernelPlan {
     std::string name;
   };
   std::vector<Copy> copies;
+  struct Pack {  // values side by side in one allocation
+    std::vector<Value> values;
+    std::vector<std::int64_t> offsets;
+    std::int64_t elements = 0;
+    bool gradients = false;  // activations of this entry; otherwise parameters or states
+  };
+  std::vector<Pack> packs;
 };
 
 // The value whose buffer holds v: looks through reshapes.
@@ -51,6 +59,10 @@ void merge_kernels(KernelPlan& plan, const Caps& caps);
 void collapse(Kernel& kernel);
 // Copies between buffers become kernels; outputs that are bound to their values remain.
 void lower_copies(KernelPlan& plan);
+// The kernel that copies one value's buffer to another's.
+PlanKernel copy_kernel(const Graph& graph, Value from, Value to);
+// Packs the parameters, gradients and states of each optimizer kernel.
+void pack_optimizers(KernelPlan& plan, const Caps& caps);
 // Turns every kernel into shaders, with scratch values between them, for targets that run text.
 void shade(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps);
 

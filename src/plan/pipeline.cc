@@ -13,6 +13,7 @@ Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const 
     if (caps.fuse) merge_kernels(plan, caps);
     lower_copies(plan);
     for (PlanKernel& k : plan.kernels) collapse(k.kernel);
+    if (caps.shaders) pack_optimizers(plan, caps);
     if (caps.shaders) shade(plan, program.uniforms, caps);
     emit_entry(plan, entry.name, caps, program);
     verify_entry(program, program.entries.back());

@@ -29,7 +29,7 @@ class Shading {
     return {static_cast<int>(graph_.nodes.size()) - 1, 0};
   }
 
-  // All activations lie in one allocation, which every launch writes somewhere.
+  // Activations lie in one allocation, which nearly every launch writes somewhere, and so do packed gradients.
   bool in_arena(Value v) const {
     if (graph_.node(v).op == Op::kInput) return false;
     for (const auto& [value, target] : plan_.in_place)
@@ -44,6 +44,8 @@ class Shading {
       codegen::ArgInfo i;
       if (values[a].valid()) {
         i.elements = num_elements(graph_.dims(values[a]));
+        for (const KernelPlan::Pack& p : plan_.packs)
+          if (k.packed && p.values[0] == values[a]) i.elements = p.elements;
         i.ids = graph_.type(values[a]).dtype == DType::kI32;
         const auto first = std::find(values.begin(), values.end(), values[a]) - values.begin();
         if (first < static_cast<std::ptrdiff_t>(a)) i.same_as = static_cast<int>(first);

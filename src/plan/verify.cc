@@ -52,7 +52,9 @@ void verify_entry(const Program& program, const Entry& entry) {
     const std::vector<bool> writes = written_args(program.kernels[static_cast<std::size_t>(launch.kernel)], launch.args.size());
     for (std::size_t a = 0; a < launch.args.size(); ++a) {
       const int b = launch.args[a];
-      if (b < 0 || program.buffers[static_cast<std::size_t>(b)].role != BufferRole::kActivation) continue;
+      if (b < 0) continue;
+      const Buffer& buffer = program.buffers[static_cast<std::size_t>(b)];
+      if (buffer.role != BufferRole::kActivation || buffer.pack >= 0) continue;
       Use& use = uses[b];
       if (use.first < 0) {
         TG_CHECK(writes[a]);

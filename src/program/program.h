@@ -16,8 +16,9 @@ namespace tabgrad {
 
 enum class BufferRole : unsigned char { kParameter, kState, kInput, kConstant, kOutput, kActivation };
 
-// Buffers are allocations of their own, but for activations (which lie in the arena that all entries share) and for packed ones:
-// parameters and states of one optimizer lie side by side in one allocation, so that one launch reaches all of them.
+// Buffers are allocations of their own, but for packed ones (parameters, gradients or states of one optimizer lie side by side in
+// one allocation, so that one launch reaches all of them) and for the other activations, which lie in the arena that all entries share.
+// Allocations begin as zeros.
 struct Buffer {
   std::string name;  // activations may share names; all others are unique
   BufferRole role = BufferRole::kActivation;

@@ -53,9 +53,9 @@ class Validator {
   void buffer(const Buffer& b) const {
     const std::int64_t n = product(b.dims);
     if (b.role == BufferRole::kConstant) check(static_cast<std::int64_t>(b.data.size()) == n * 4, "constant data");
-    if (b.role == BufferRole::kActivation) check(b.arena_offset >= 0 && b.arena_offset <= kLargest, "arena offset");
+    if (b.role == BufferRole::kActivation && b.pack < 0) check(b.arena_offset >= 0 && b.arena_offset <= kLargest, "arena offset");
     if (b.pack == -1) return;
-    check(b.role == BufferRole::kParameter || b.role == BufferRole::kState, "packed role");
+    check(b.role == BufferRole::kParameter || b.role == BufferRole::kState || b.role == BufferRole::kActivation, "packed role");
     check(b.pack >= 0 && b.pack < static_cast<int>(program_.packs.size()) && b.pack_offset >= 0, "pack");
     check(b.pack_offset + n <= program_.packs[static_cast<std::size_t>(b.pack)], "pack offset");
   }
@@ -146,7 +146,7 @@ class Validator {
       if (a < 0) continue;
       const Buffer& b = program_.buffers[static_cast<std::size_t>(a)];
       args.back() = {num_elements(b.dims), b.dtype};
-      if (b.role == BufferRole::kActivation) check(b.arena_offset + args.back().elements <= entry.arena_elements, "activation");
+      if (b.role == BufferRole::kActivation && b.pack < 0) check(b.arena_offset + args.back().elements <= entry.arena_elements, "activation");
     }
     switch (k.kind) {
       case KernelKind::kMap: body(k.body, args, k.body.space); break;
@@ -174,7 +174,7 @@ class Validator {
   };
   Place place(const Entry& entry, int buffer) const {
     const Buffer& b = program_.buffers[static_cast<std::size_t>(buffer)];
-    if (b.role == BufferRole::kActivation) return {-1, b.arena_offset, entry.arena_elements};
+    if (b.role == BufferRole::kActivation && b.pack < 0) return {-1, b.arena_offset, entry.arena_elements};
     if (b.pack >= 0) return {-2 - b.pack, b.pack_offset, program_.packs[static_cast<std::size_t>(b.pack)]};
     return {buffer, 0, num_elements(b.dims)};
   }

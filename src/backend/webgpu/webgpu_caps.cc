@@ -5,6 +5,10 @@ namespace tabgrad {
 Caps webgpu_caps() {
   Caps caps;
   caps.shaders = true;
+  caps.claims.set();
+  caps.claims_grad.set();
+  caps.gru_reset_before = false;
+  caps.max_recurrent_units = 512;  // whose states and gates fit into workgroup memory
   // One place must not be bound twice in a launch that writes it.
   caps.in_place = false;
   caps.max_args = 8;  // maxStorageBuffersPerShaderStage

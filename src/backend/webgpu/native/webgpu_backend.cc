@@ -159,7 +159,7 @@ class WebgpuBackend final : public Backend {
     std::vector<WGPUBuffer> packs;
     for (std::int64_t n : program_.packs) packs.push_back(storage(n));
     for (const Buffer& b : program_.buffers) {
-      if (b.role == BufferRole::kActivation) {
+      if (b.role == BufferRole::kActivation && b.pack < 0) {
         places_.push_back({arena_buffer, static_cast<std::uint64_t>(b.arena_offset) * 4});
         continue;
       }
@@ -170,7 +170,7 @@ class WebgpuBackend final : public Backend {
         p = {storage(num_elements(b.dims)), 0};
       }
       if (b.role == BufferRole::kConstant) api_.QueueWriteBuffer(device_->queue(), p.buffer, p.offset, b.data.data(), b.data.size());
-      names_[b.name] = places_.size();
+      if (b.role != BufferRole::kActivation) names_[b.name] = places_.size();
       places_.push_back(p);
     }
     uniforms_.assign((static_cast<std::size_t>(kUniformHeaderWords) + program_.uniforms.size() + 3) / 4 * 4, 0);
