@@ -12,13 +12,17 @@ export interface Buffer {
   type: (typeof kTypes)[number];
   dims: number[];
   elements: number;
-  /** Activations: place in the arena that all entries share. */
+  /** Of those in the arena that all entries share (inArena): the place in it. */
   arenaOffset: number;
   /** Of constants: the values, little-endian. */
   data: Uint8Array<ArrayBuffer> | null;
-  /** Index into `packs` and place in it, or -1. */
+  /** Index into `packs`, or -1, and the place in it: allocations that several buffers share. */
   pack: number;
   packOffset: number;
+}
+
+export function inArena(b: Buffer): boolean {
+  return b.role === 'activation' && b.pack < 0;
 }
 
 export interface ShaderArg {

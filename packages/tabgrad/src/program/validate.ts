@@ -2,7 +2,7 @@
 // src/program/validate.cc has for shaders.
 
 import { DamagedFile } from './checked_bytes.ts';
-import type { Buffer, Entry, Launch, Program } from './program.ts';
+import { type Buffer, type Entry, inArena, type Launch, type Program } from './program.ts';
 
 /** As in C++: larger than any real tensor. */
 export const kLargest = 2 ** 31;
@@ -41,9 +41,9 @@ function checkBuffer(program: Program, b: Buffer): void {
   }
   need(elements === b.elements, 'a size');
   if (b.role === 'constant') need(b.data?.length === elements * 4, 'constant data');
-  if (b.role === 'activation') need(b.arenaOffset >= 0 && b.arenaOffset <= kLargest, 'arena offset');
+  if (inArena(b)) need(b.arenaOffset >= 0 && b.arenaOffset <= kLargest, 'arena offset');
   if (b.pack === -1) return;
-  need(b.role === 'parameter' || b.role === 'state', 'packed role');
+  need(b.role === 'parameter' || b.role === 'state' || b.role === 'activation', 'packed role');
   const size = program.packs[b.pack];
   need(size !== undefined && b.packOffset >= 0 && b.packOffset + elements <= size, 'pack');
 }
@@ -56,7 +56,7 @@ interface Place {
 }
 function placeOf(program: Program, entry: Entry, index: number): Place {
   const b = program.buffers[index]!;
-  if (b.role === 'activation') return { allocation: 'arena', first: b.arenaOffset, size: entry.arenaElements };
+  if (inArena(b)) return { allocation: 'arena', first: b.arenaOffset, size: entry.arenaElements };
   if (b.pack >= 0) return { allocation: `pack ${b.pack}`, first: b.packOffset, size: program.packs[b.pack]! };
   return { allocation: `buffer ${index}`, first: 0, size: b.elements };
 }

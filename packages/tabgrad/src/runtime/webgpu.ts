@@ -6,7 +6,14 @@
 // Invariants: after load nothing is allocated on the GPU but staging for reads of large buffers, which is kept. A device that
 // refuses something at load, or in an entry's first run, makes the Runner throw; later errors come through device.check().
 
-import { arenaElements, kUniformHeaderWords, type Entry, type Program, uniformWords } from '../program/program.ts';
+import {
+  arenaElements,
+  inArena,
+  kUniformHeaderWords,
+  type Entry,
+  type Program,
+  uniformWords,
+} from '../program/program.ts';
 import { type Runner, Uniforms, type Values } from './runner.ts';
 import type { WebGpuDevice } from './webgpu_device.ts';
 
@@ -91,30 +98,32 @@ class WebGpuRunner implements Runner {
   async load(): Promise<void> {
     if (this.program.target !== 'webgpu')
       throw new Error(`This Program is for '${this.program.target}', not for WebGPU.`);
+    const pipelines: GPUComputePipeline[] = [];
+    const refused = await this.#watched(async () => {
+      this.#makeBuffers();
+      for (const made of await Promise.allSettled(this.#makePipelines())) {
+        if (made.status === 'rejected') throw made.reason;
+        pipelines.push(made.value);
+      }
+    });
+    const misfit = await this.#watched(async () => {
+      for (const entry of this.program.entries) {
+        const steps = entry.launches.map((_, i) => this.#makeStep(pipelines, entry, i));
+        this.#entries.set(entry.name, { steps, fresh: true });
+      }
+    });
+    const error = refused ?? misfit;
+    if (error) throw new Error(`[webgpu] ${this.#device.facts.name}, while loading: ${error.message}`);
+  }
+
+  /** The device's first error in the part of the work before it waits for something: others may use the device meanwhile. */
+  async #watched(work: () => Promise<void>): Promise<GPUError | null> {
     const filters: GPUErrorFilter[] = ['validation', 'out-of-memory', 'internal'];
     for (const filter of filters) this.#gpu.pushErrorScope(filter);
-    // The scopes end before anything is waited for: others may use the device meanwhile.
-    let error: unknown;
-    let pipelines: Promise<GPUComputePipeline>[] = [];
-    try {
-      this.#makeBuffers();
-      pipelines = this.#makePipelines();
-    } catch (e) {
-      error = e;
-    }
+    const done = work();
     const errors = Promise.all(filters.map(() => this.#gpu.popErrorScope()));
-    const made = await Promise.allSettled(pipelines);
-    const refused = (await errors).find((e) => e !== null);
-    if (error) throw error;
-    if (refused) throw new Error(`[webgpu] ${this.#device.facts.name}, while loading: ${refused.message}`);
-    const ready = made.map((p) => {
-      if (p.status === 'rejected') throw p.reason;
-      return p.value;
-    });
-    for (const entry of this.program.entries) {
-      const steps = entry.launches.map((_, i) => this.#makeStep(ready, entry, i));
-      this.#entries.set(entry.name, { steps, fresh: true });
-    }
+    await done;
+    return (await errors).find((e) => e !== null) ?? null;
   }
 
   write(name: string, values: Values): void {
@@ -214,7 +223,7 @@ class WebGpuRunner implements Runner {
     const packs = this.program.packs.map((elements) => this.#storage(elements));
     for (const [i, b] of this.program.buffers.entries()) {
       const size = b.elements * 4;
-      if (b.role === 'activation') {
+      if (inArena(b)) {
         this.#places.push({ buffer: arena!, offset: b.arenaOffset * 4, size });
         continue;
       }
@@ -224,7 +233,7 @@ class WebGpuRunner implements Runner {
           : { buffer: this.#storage(b.elements), offset: 0, size };
       if (b.data) this.#gpu.queue.writeBuffer(place.buffer, place.offset, b.data);
       this.#places.push(place);
-      this.#names.set(b.name, i);
+      if (b.role !== 'activation') this.#names.set(b.name, i);
     }
     this.#uniformBuffer = this.#makeBuffer(this.#uniforms.words.byteLength, kUsage.uniform | kUsage.copyDst);
     this.#allocations.push(this.#uniformBuffer);

@@ -43,7 +43,7 @@ export class WebGpuDevice {
 
   /** What to throw for a refused call: a lost device refuses them before it says that it is lost. */
   async explain(error: unknown): Promise<unknown> {
-    await Promise.race([this.gpu.lost, new Promise((later) => setTimeout(later, 1000))]);
+    await Promise.race([this.gpu.lost, new Promise((later) => setTimeout(later, 200))]);
     return this.#error instanceof DeviceLost ? this.#error : error;
   }
 

@@ -1,0 +1,7 @@
+// tabgrad/runtime: runs compiled Programs on the page's GPU, without WebAssembly.
+
+export { readProgram } from '../program/read.ts';
+export type * from '../program/program.ts';
+export { DeviceLost, type Runner, type Values } from './runner.ts';
+export { openDevice, useDevice, type WebGpuDevice } from './webgpu_device.ts';
+export { loadWebGpu } from './webgpu.ts';

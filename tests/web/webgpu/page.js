@@ -1,0 +1,2 @@
+import * as tg from '/tabgrad/runtime.js';
+globalThis.tg = tg;
