@@ -85,7 +85,13 @@ export function sitePlugin(): Plugin {
       outDir = resolve(config.root, config.build.outDir);
       building = config.command === 'build';
     },
-    transformIndexHtml: (html) => html.replace('%CONTENT_SECURITY_POLICY%', kContentSecurityPolicy),
+    transformIndexHtml(html) {
+      // Vite's own server puts styles into the page.
+      const policy = building
+        ? kContentSecurityPolicy
+        : kContentSecurityPolicy.replace('style-src', "style-src 'unsafe-inline'");
+      return html.replace('%CONTENT_SECURITY_POLICY%', policy);
+    },
     async closeBundle(error?: Error) {
       if (!building || error) return;
       writeFileSync(join(outDir, '_headers'), headersFile());

@@ -36,7 +36,7 @@ export const kExamples: Example[] = [
     file: 'co2-concentration.csv',
     url: co2,
     title: 'CO₂ at Mauna Loa',
-    about: 'Every month, 1958 to 2020. Hard to beat a straight rule here.',
+    about: 'Every month, 1958 to 2020. Simple methods do well here.',
     choices: { target: 'CO2', horizon: '12' },
   },
 ];
