@@ -1,4 +1,4 @@
-// bench step: how long a whole train step takes on the CPU, for the GPT presets and for two LSTMs.
+// bench step: how long a whole train step takes for the GPT presets and for two LSTMs.
 //
 // A step is: the next batch is written, forward, loss, backward, clipping by global norm, AdamW, and the loss read back
 // (BENCHMARKS §2, §4). Compiling and the first steps are not timed. The rows take turns, one step each, so that a machine that
@@ -104,6 +104,7 @@ struct Options {
   std::vector<std::string> presets{"tiny", "small", "medium", "large", "xl"};
   bool lstm = true;
   int threads = 0, steps = 30, warmup = 5;
+  std::string device = "cpu", webgpu;
   double seconds = 2;
   std::string json;
 };
@@ -111,6 +112,8 @@ struct Options {
 int run(const Options& o) {
   SessionOptions session;
   session.threads = o.threads;
+  session.device = o.device;
+  session.webgpu = o.webgpu;
   std::vector<std::unique_ptr<Row>> rows;
   if (o.lstm)
     for (const NamedLstm& l : kLstms)
@@ -169,10 +172,12 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   tabgrad::Options o;
-  CLI::App app("Times whole train steps on the CPU");
+  CLI::App app("Times whole train steps");
   app.add_option("--presets", o.presets, "GPT presets, by comma; none: --presets ''")->delimiter(',')->capture_default_str();
   app.add_flag("--lstm,!--no-lstm", o.lstm, "The LSTM steps too (the default)");
   app.add_option("--threads", o.threads, "0: TABGRAD_THREADS or all cores")->check(CLI::Range(0, 256))->capture_default_str();
+  app.add_option("--device", o.device, "cpu or webgpu")->capture_default_str();
+  app.add_option("--webgpu", o.webgpu, "WebGPU's library: dawn, wgpu or a path; what is found otherwise");
   app.add_option("--steps", o.steps, "Timed steps of a row, at least")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seconds", o.seconds, "Time of a row, at least")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--json", o.json, "Write the result to FILE")->type_name("FILE");

@@ -1,0 +1,134 @@
+// Models train on WebGPU as they do on the CPU: gradients of step 1, losses of every step, and that a steady run makes no new
+// objects. Through whatever adapter the machine has, which may be a software one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/engine.h"
+#include "models/forecaster.h"
+#include "models/gpt.h"
+#include "nn/train_step.h"
+#include "tensor/philox.h"
+
+namespace tabgrad {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+const SessionOptions kCpu{};
+const SessionOptions kGpu{.device = "webgpu"};
+
+// Without a WebGPU library or an adapter there is nothing to test; the reason is printed.
+class WebgpuParity : public testing::Test {
+ protected:
+  void SetUp() override {
+    Graph g;
+    const Tensor x = input(g, "x", {4});
+    g.outputs = {{"y", (x + x).value}};
+    try {
+      make_session({{"run", g}}, kGpu);
+    } catch (const Error& e) {
+      GTEST_SKIP() << e.what();
+    }
+  }
+};
+
+void write_inputs(Session& session, int step) {
+  std::uint32_t stream = 1000 + 100 * static_cast<std::uint32_t>(step);
+  for (const Buffer& b : session.program().buffers) {
+    if (b.role != BufferRole::kInput) continue;
+    const std::int64_t n = num_elements(b.dims);
+    std::vector<float> numbers;
+    std::vector<std::int32_t> ids;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<std::uint64_t>(i);
+      if (b.dtype == DType::kI32)
+        ids.push_back(static_cast<std::int32_t>(philox_u32(kSeed, stream, at) % 256));
+      else
+        numbers.push_back(b.name.find("weight") != std::string::npos ? 1.0f : normal(kSeed, stream, at));
+    }
+    ++stream;
+    if (b.dtype == DType::kI32)
+      session.write(b.name, ids.data(), n);
+    else
+      session.write(b.name, numbers.data(), n);
+  }
+}
+
+std::vector<double> losses(const BuiltModel& model, const OptimizerConfig& optimizer, double rate, int steps,
+                           const SessionOptions& options) {
+  Session session = make_session(model.entries, options);
+  write_initial_values(session, model.parameters, kSeed);
+  std::vector<double> result;
+  for (int step = 1; step <= steps; ++step) {
+    write_inputs(session, step % 8);
+    set_step_uniforms(session, optimizer, rate, step);
+    session.set_random(kSeed, static_cast<std::uint32_t>(step));
+    session.run("train_step");
+    result.push_back(static_cast<double>(session.read_scalar("loss")));
+  }
+  return result;
+}
+
+void expect_equal_losses(const BuiltModel& model, const OptimizerConfig& optimizer, double rate, int steps) {
+  const std::vector<double> want = losses(model, optimizer, rate, steps, kCpu), got = losses(model, optimizer, rate, steps, kGpu);
+  double largest = 0, mean = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double d = std::fabs(got[i] - want[i]) / std::fabs(want[i]);
+    largest = std::max(largest, std::isfinite(d) ? d : 1e9);
+    mean += d / static_cast<double>(want.size());
+  }
+  testing::Test::RecordProperty("largest", str(largest));
+  testing::Test::RecordProperty("mean", str(mean));
+  EXPECT_LE(largest, 1e-4);
+  EXPECT_LE(mean, 1e-5);
+  EXPECT_LT(got.back(), got.front());
+}
+
+class GptParity : public WebgpuParity, public testing::WithParamInterface<const char*> {};
+
+TEST_P(GptParity, GradientsOfStepOne) {
+  const BuiltModel model = build_gpt_gradients(gpt_preset(GetParam()));
+  std::map<std::string, HostTensor> gradients[2];
+  for (const bool gpu : {false, true}) {
+    Session session = make_session(model.entries, gpu ? kGpu : kCpu);
+    write_initial_values(session, model.parameters, kSeed);
+    write_inputs(session, 1);
+    session.run("gradients");
+    for (const ParameterSpec& p : model.parameters) gradients[gpu][p.name] = session.read("grad." + p.name);
+  }
+  auto norm = [](const std::vector<float>& a, const std::vector<float>* b) {
+    double s = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) s += std::pow(static_cast<double>(a[i]) - (b ? static_cast<double>((*b)[i]) : 0.0), 2);
+    return std::sqrt(s);
+  };
+  double all = 0;
+  for (const auto& [name, g] : gradients[0]) all += std::pow(norm(g.f32, nullptr), 2);
+  for (const auto& [name, g] : gradients[0]) {
+    const double size = std::max(norm(g.f32, nullptr), 1e-6 * std::sqrt(all));
+    EXPECT_LE(norm(gradients[1].at(name).f32, &g.f32) / size, 1e-5) << name;
+  }
+}
+
+TEST_P(GptParity, Losses) {
+  const GptConfig& c = gpt_preset(GetParam());
+  expect_equal_losses(build_gpt(c), gpt_optimizer(), kGptLearningRate, c.name == "tiny" ? 200 : 20);
+}
+INSTANTIATE_TEST_SUITE_P(Presets, GptParity, testing::Values("tiny", "small"), [](const auto& i) { return std::string(i.param); });
+
+class ForecasterParity : public WebgpuParity, public testing::WithParamInterface<ForecasterKind> {};
+
+TEST_P(ForecasterParity, Losses) {
+  ForecasterConfig c = default_forecaster(GetParam());
+  c.channels = 5;
+  c.future_channels = 4;
+  c.window = 24;
+  const OptimizerConfig optimizer;
+  expect_equal_losses(build_forecaster(c, 32, 32, optimizer, 1.0), optimizer, 1e-3, 200);
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, ForecasterParity,
+                         testing::Values(ForecasterKind::kLstm, ForecasterKind::kGru, ForecasterKind::kTransformer),
+                         [](const auto& i) { return std::string(forecaster_kind_name(i.param)); });
+
+}  // namespace
+}  // namespace tabgrad
