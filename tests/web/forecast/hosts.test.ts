@@ -1,7 +1,10 @@
 // Kinds of hosts: without isolation headers, without service workers, below a path, and gone.
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { launchFirefox } from '../lib/browsers.ts';
-import { engineLine, kSlow, openSite, serveSite, train, verdict } from './site.ts';
+import { engineLine, kSite, kSlow, openSite, serveSite, train, verdict } from './site.ts';
 
 const kShort = '#/forecast?data=seattle-weather&target=temp_max&horizon=1&epochs=2';
 
@@ -79,4 +82,41 @@ test(
     }
   },
   4 * kSlow,
+);
+
+test(
+  'a new version of the site is there at the next load, and then offline too',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tabgrad-site-'));
+    await cp(kSite, folder, { recursive: true });
+    const edit = async (name: string, from: RegExp, to: string) => {
+      const before = await readFile(join(folder, name), 'utf8');
+      const after = before.replace(from, to);
+      expect(after).not.toBe(before);
+      await writeFile(join(folder, name), after);
+    };
+    const site = await openSite({ folder });
+    try {
+      const { page, server } = site;
+      const description = () => page.locator('meta[name=description]').getAttribute('content');
+      await engineLine(page);
+      await edit('index.html', /content="Train a small/, 'content="New: train a small');
+      await edit('sw.js', /[0-9a-f]{16}/, '0123456789abcdef');
+      await page.reload();
+      expect(await description()).toMatch(/^New/);
+      await expect
+        .poll(() => page.evaluate(() => caches.keys()), { timeout: kSlow })
+        .toEqual([expect.stringContaining('0123456789abcdef')]);
+      await page.reload();
+      await engineLine(page);
+      await server.close();
+      await page.reload();
+      expect(await description()).toMatch(/^New/);
+      await engineLine(page);
+    } finally {
+      await site.close();
+      await rm(folder, { recursive: true });
+    }
+  },
+  3 * kSlow,
 );

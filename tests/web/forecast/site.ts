@@ -10,7 +10,7 @@ import { type Chromium, type ChromiumOptions, launchChromium } from '../lib/brow
 import { serve, type Server, type ServerOptions } from '../lib/server.ts';
 
 const kRoot = join(import.meta.dirname, '../../..');
-const kSite = join(kRoot, 'apps/web/dist');
+export const kSite = join(kRoot, 'apps/web/dist');
 
 /** Long enough for a start on two busy cores. */
 export const kSlow = 60_000;
@@ -28,21 +28,23 @@ export function example(name: string): string {
   return readFileSync(join(kRoot, 'examples/data', name), 'utf8');
 }
 
-export function serveSite(options: ServerOptions = {}): Promise<Server> {
-  if (!existsSync(join(kSite, 'index.html'))) throw new Error(`${kSite} is not built: run 'make site'`);
-  return serve(kSite, options);
+export function serveSite(options: ServerOptions = {}, folder = kSite): Promise<Server> {
+  if (!existsSync(join(folder, 'index.html'))) throw new Error(`${folder} is not built: run 'make site'`);
+  return serve(folder, options);
 }
 
 export async function openSite(
   options: {
     address?: string;
+    /** The built site, or a copy that a test changes. */
+    folder?: string;
     server?: ServerOptions;
     browser?: ChromiumOptions;
     /** Before the page is loaded. */
     prepare?: (page: Page) => Promise<unknown>;
   } = {},
 ): Promise<Site> {
-  const server = await serveSite(options.server);
+  const server = await serveSite(options.server, options.folder);
   const browser = await launchChromium(options.browser);
   const page = await browser.newPage();
   page.setDefaultTimeout(kSlow);

@@ -13,12 +13,13 @@ declare const __VERSION__: string;
 declare const __FILES__: string[];
 declare const __HEADERS__: Record<string, string>;
 
-const kPrefix = 'tabgrad-site-';
-const kCache = kPrefix + __VERSION__;
 /** A network that has not answered a page's request by then counts as none. */
 const kPageTimeoutMs = 4000;
 
 const scope = self.registration.scope;
+/** Caches are the whole origin's; other copies of the site may lie under other paths. */
+const kPrefix = `tabgrad-site ${new URL(scope).pathname} `;
+const kCache = kPrefix + __VERSION__;
 const indexUrl = new URL('index.html', scope).href;
 
 async function install(): Promise<void> {
