@@ -79,11 +79,11 @@ void ForecastOptions::declare(CLI::App& app) {
     if (s.model.loss == LossKind::kQuantile) s.model.quantiles = {0.1, 0.5, 0.9};
   });
 
-  given_.add<Text>(app, "--optimizer", "sgd, adam or adamw (adamw)", [](S& s, const Text& v) {
+  given_.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)", [](S& s, const Text& v) {
     OptimizerConfig& o = s.training.optimizer;
     o.kind = optimizer_kind_from(v);
     if (o.kind == OptimizerConfig::Kind::kSgd) o.momentum = 0.9;
-    if (o.kind != OptimizerConfig::Kind::kAdamW) o.weight_decay = 0;
+    if (o.kind == OptimizerConfig::Kind::kSgd || o.kind == OptimizerConfig::Kind::kAdam) o.weight_decay = 0;
     s.training.learning_rate = default_learning_rate(s.model.kind, o.kind);
   });
   given_.add<double>(app, "--momentum", "of sgd (0.9)", [](S& s, const double& v) { s.training.optimizer.momentum = v; });

@@ -70,18 +70,25 @@ void LmOptions::declare(CLI::App& app) {
   app.add_option("--max-minutes", max_minutes, "stop training after this time")->check(CLI::NonNegativeNumber);
 
   given.add<Count>(app, "--steps", "training steps (1500)", [](S& s, const Count& v) { s.training.steps = v; });
-  given.add<Count>(app, "--batch", "texts a step", [](S& s, const Count& v) { s.model.batch = v; });
+  given.add<Count>(app, "--batch", "texts at once", [](S& s, const Count& v) { s.model.batch = v; });
+  given.add<Count>(app, "--accumulate", "batches a step, where one step's texts do not fit at once (1)",
+                   [](S& s, const Count& v) { s.training.accumulate = v; });
   given.add<double>(app, "--lr", "learning rate at its peak (0.003)",
                     [](S& s, const double& v) { s.training.learning_rate = v; });
   given.add<Text>(app, "--schedule", "constant, cosine or step (cosine)",
                   [](S& s, const Text& v) { s.training.schedule = schedule_kind_from(v); });
   given.add<double>(app, "--warmup", "part of all steps in which the rate rises (0.05)",
                     [](S& s, const double& v) { s.training.warmup = v; });
-  given.add<Text>(app, "--optimizer", "sgd, adam or adamw (adamw)", [](S& s, const Text& v) {
+  given.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)", [](S& s, const Text& v) {
     OptimizerConfig& o = s.training.optimizer;
     o.kind = optimizer_kind_from(v);
     if (o.kind == OptimizerConfig::Kind::kSgd) o.momentum = 0.9;
-    if (o.kind != OptimizerConfig::Kind::kAdamW) o.weight_decay = 0;
+    if (o.kind == OptimizerConfig::Kind::kSgd || o.kind == OptimizerConfig::Kind::kAdam) o.weight_decay = 0;
+    if (o.kind == OptimizerConfig::Kind::kLion) {
+      o.beta1 = 0.9;
+      o.beta2 = 0.99;
+      s.training.learning_rate = 3e-4;
+    }
   });
   given.add<double>(app, "--weight-decay", "of matrices and embeddings (0.1 with adamw)",
                     [](S& s, const double& v) { s.training.optimizer.weight_decay = v; });
@@ -261,9 +268,7 @@ class TrainLm {
     if (s.step > 0) line += "  loss " + fixed(recent_loss(s), 3);
     if (!s.validation_loss.empty()) line += "  validation " + fixed(s.validation_loss.back(), 3);
     if (s.step > 0 && rate > 0) {
-      const GptConfig& m = job.settings().model;
-      line += str("  lr ", fixed(trainer.last_rate() * 1e3, 3), "e-3  ",
-                  std::llround(rate * static_cast<double>(m.batch * m.context)), " tokens/s  ",
+      line += str("  lr ", fixed(trainer.last_rate() * 1e3, 3), "e-3  ", std::llround(rate * job.step_tokens()), " tokens/s  ",
                   fixed(job.step_flops() * rate * 1e-9, 1), " GFLOP/s  ETA ",
                   clock_text(static_cast<double>(trainer.config().steps - s.step) / rate));
     }
@@ -326,7 +331,7 @@ class TrainLm {
     json["init_hash"] = job.initial_hash();
     json["steps"] = s.step;
     json["ms_per_step"] = ms;
-    json["tokens_per_s"] = ms > 0 ? 1e3 * static_cast<double>(m.batch * m.context) / ms : 0;
+    json["tokens_per_s"] = ms > 0 ? 1e3 * job.step_tokens() / ms : 0;
     json["gflops"] = ms > 0 ? job.step_flops() / ms * 1e-6 : 0;
     json["train_seconds"] = seconds_;
     json["peak_bytes"] = memory_use(job.session().program()).total();

@@ -77,7 +77,7 @@ LmJob::LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const Sess
   settings_.model.vocabulary = std::max(start ? settings_.model.vocabulary : 0, tokenizer_.vocabulary());
   check_settings(settings_);
   corpus_.check_context(settings_.model.context);
-  BuiltModel model = build_gpt(settings_.model, settings_.training.optimizer, settings_.clip);
+  BuiltModel model = build_gpt(settings_.model, settings_.training.optimizer, settings_.clip, settings_.training.accumulate);
   for (EntryGraph& entry : build_gpt_generation(settings_.model).entries) model.entries.push_back(std::move(entry));
   parameters_ = model.parameters;
   session_ = std::make_unique<Session>(make_session(model.entries, options));
@@ -85,13 +85,13 @@ LmJob::LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const Sess
   for (const auto& [name, value] : values) session_->write(name, value);
   initial_hash_ = hash_text(hash_values(values));
   std::vector<std::string> names, states;
-  for (const ParameterSpec& p : parameters_) {
-    names.push_back(p.name);
-    for (std::string& state : optimizer_state_names(settings_.training.optimizer, p.name)) states.push_back(std::move(state));
-  }
+  for (const ParameterSpec& p : parameters_) names.push_back(p.name);
+  // A cache is refilled, and accumulated gradients live within a step only: neither belongs to a checkpoint.
+  for (std::string& state : session_->names(BufferRole::kState))
+    if (!state.starts_with("cache.") && !state.starts_with("acc.")) states.push_back(std::move(state));
   trainer_ = std::make_unique<LmTrainer>(*session_, corpus_, settings_.model, names, states, settings_.training);
 
-  const double seen = static_cast<double>(settings_.training.steps * settings_.model.batch * settings_.model.context);
+  const double seen = static_cast<double>(settings_.training.steps) * step_tokens();
   const auto text = static_cast<double>(corpus_.training_tokens());
   notices_.push_back(str(settings_.training.steps, " steps see ", grouped(seen), " tokens: ", std::round(seen / text * 10) / 10,
                          " passes over the training part."));
@@ -103,11 +103,18 @@ LmJob::LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const Sess
     notices_.push_back("Without a validation part nobody can tell learning from memorising.");
 }
 
+double LmJob::step_tokens() const {
+  return static_cast<double>(settings_.model.batch * settings_.model.context * settings_.training.accumulate);
+}
+
 double LmJob::step_flops() const {
   double flops = 0;
-  for (const Entry& entry : session_->program().entries)
-    if (entry.name == "train_step")
-      for (const Launch& launch : entry.launches) flops += launch.flops;
+  for (const Entry& entry : session_->program().entries) {
+    const bool repeated = entry.name == "accumulate";
+    if (!repeated && entry.name != "train_step" && entry.name != "apply") continue;
+    for (const Launch& launch : entry.launches)
+      flops += launch.flops * static_cast<double>(repeated ? settings_.training.accumulate : 1);
+  }
   return flops;
 }
 

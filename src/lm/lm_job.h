@@ -47,6 +47,7 @@ class LmJob {
   const LmSettings& settings() const { return settings_; }
   std::int64_t parameters() const { return parameter_count(parameters_); }
   const std::string& initial_hash() const { return initial_hash_; }  // of the weights before the first step
+  double step_tokens() const;  // seen in one step
   double step_flops() const;
   // What the person should know before it starts: passes over the text, a text too small for the model.
   const std::vector<std::string>& notices() const { return notices_; }

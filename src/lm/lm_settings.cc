@@ -9,6 +9,7 @@ namespace {
 template <typename Fields>
 void fields(Fields& f, LmTrainerConfig& t) {
   f.integer("steps", t.steps, 1, kMaxCount);
+  f.integer("accumulate", t.accumulate, 1, kMaxCount);
   f.integer("eval_every", t.eval_every, 1, kMaxCount);
   f.integer("eval_batches", t.eval_batches, 1, kMaxCount);
   f.word("schedule", t.schedule, schedule_kind_name, schedule_kind_from);

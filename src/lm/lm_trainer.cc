@@ -21,6 +21,7 @@ void check_lm_trainer(const LmTrainerConfig& c) {
     if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
   };
   need(c.steps >= 1 && c.steps <= 1'000'000'000, "steps", c.steps, "give a whole number from 1");
+  need(c.accumulate >= 1 && c.accumulate <= 1'000'000, "accumulate", c.accumulate, "give a number of batches from 1");
   need(c.eval_every >= 1, "eval-every", c.eval_every, "give a number of steps from 1");
   need(c.eval_batches >= 1, "eval-batches", c.eval_batches, "give a number of batches from 1");
   need(c.learning_rate > 0 && c.learning_rate <= 1e6, "lr", c.learning_rate, "give a rate above 0");
@@ -125,27 +126,38 @@ LmTrainer::Event LmTrainer::advance() {
   return Event::kEnd;
 }
 
-void LmTrainer::step() {
-  const auto start = std::chrono::steady_clock::now();
-  const std::int64_t step = state_.step + 1;
+void LmTrainer::load_batch(std::int64_t batch) {
   const auto length = static_cast<std::size_t>(context_);
   for (std::int64_t row = 0; row < batch_; ++row) {
     const auto at = static_cast<std::size_t>(row) * length;
-    corpus_.training_window(config_.seed, state_.step * batch_ + row, std::span(tokens_).subspan(at, length),
+    corpus_.training_window(config_.seed, batch * batch_ + row, std::span(tokens_).subspan(at, length),
                             std::span(targets_).subspan(at, length));
   }
   const auto count = static_cast<std::int64_t>(tokens_.size());
   session_.write("tokens", tokens_.data(), count);
   session_.write("targets", targets_.data(), count);
+}
+
+void LmTrainer::step() {
+  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t step = state_.step + 1, pieces = config_.accumulate;
   last_rate_ = learning_rate(schedule_, step);
   set_step_uniforms(session_, config_.optimizer, last_rate_, step);
-  session_.set_random(config_.seed, static_cast<std::uint32_t>(step));
-  session_.run("train_step");
-  const float loss = session_.read_scalar("loss"), norm = session_.read_scalar("grad_norm");
-  if (!std::isfinite(loss)) return diverged("the loss", static_cast<double>(loss));
+  double loss = 0;
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const std::int64_t batch = state_.step * pieces + piece;
+    load_batch(batch);
+    session_.set_random(config_.seed, static_cast<std::uint32_t>(batch + 1));
+    if (pieces > 1) session_.set_uniform("first", piece == 0 ? 1.0f : 0.0f);
+    session_.run(pieces > 1 ? "accumulate" : "train_step");
+    loss += static_cast<double>(session_.read_scalar("loss")) / static_cast<double>(pieces);
+  }
+  if (pieces > 1) session_.run("apply");
+  const float norm = session_.read_scalar("grad_norm");
+  if (!std::isfinite(loss)) return diverged("the loss", loss);
   if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm));
   state_.step = step;
-  state_.train_loss.push_back(static_cast<double>(loss));
+  state_.train_loss.push_back(loss);
   state_.grad_norm.push_back(static_cast<double>(norm));
   if (corpus_.validation_windows(context_) == 0 && step % config_.eval_every == 0) {
     state_.best_step = step;

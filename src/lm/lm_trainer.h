@@ -30,6 +30,7 @@ namespace tabgrad {
 
 struct LmTrainerConfig {
   std::int64_t steps = 1500;
+  std::int64_t accumulate = 1;      // batches a step; above 1 the session has accumulate and apply instead of train_step
   std::int64_t eval_every = 100;    // steps between validations; there is one before the first and one after the last step
   std::int64_t eval_batches = 20;  // of a validation, always the same ones, spread evenly over the part
   ScheduleKind schedule = ScheduleKind::kCosine;
@@ -96,6 +97,7 @@ class LmTrainer {
   std::int64_t validation_batches() const;  // that hold the whole part
   bool validation_due() const;
   Event validate_some();
+  void load_batch(std::int64_t batch);
   void step();
   void end(EndReason reason, std::string message);
   void diverged(const char* what, double value);

@@ -120,7 +120,7 @@ OptimizerConfig gpt_optimizer() {
   return config;
 }
 
-BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer, double clip_norm) {
+BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer, double clip_norm, std::int64_t accumulate) {
   check_gpt(config);
   BuiltModel model;
   {
@@ -129,8 +129,16 @@ BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer, 
     const Tensor loss = training_loss(b, config);
     g.outputs.push_back({"loss", loss.value});
     model.parameters = b.parameters();
-    add_training(g, loss, model.parameters, optimizer, clip_norm);
-    model.entries.push_back({"train_step", std::move(g)});
+    if (accumulate == 1) {
+      add_training(g, loss, model.parameters, optimizer, clip_norm);
+      model.entries.push_back({"train_step", std::move(g)});
+    } else {
+      add_accumulation(g, loss, model.parameters);
+      model.entries.push_back({"accumulate", std::move(g)});
+      Graph apply;
+      add_apply(apply, model.parameters, accumulate, optimizer, clip_norm);
+      model.entries.push_back({"apply", std::move(apply)});
+    }
   }
   Graph g;
   Builder b(g, false);

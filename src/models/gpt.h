@@ -27,9 +27,10 @@ namespace tabgrad {
 OptimizerConfig gpt_optimizer();
 inline constexpr double kGptLearningRate = 3e-4, kGptClipNorm = 1.0;
 
-// train_step and evaluate.
+// train_step and evaluate. accumulate > 1: instead of train_step the entries accumulate (out loss) and apply (out grad_norm), for a
+// step over that many batches (nn/train_step.h).
 BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer = gpt_optimizer(),
-                     double clip_norm = kGptClipNorm);
+                     double clip_norm = kGptClipNorm, std::int64_t accumulate = 1);
 // prefill and decode.
 BuiltModel build_gpt_generation(const GptConfig& config);
 BuiltModel build_gpt_gradients(const GptConfig& config);

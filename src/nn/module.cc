@@ -4,8 +4,8 @@
 
 namespace tabgrad {
 
-Tensor Builder::param(const std::string& name, Dims dims, Init init, bool decay) {
-  const ParameterSpec spec{name, dims, init, decay};
+Tensor Builder::param(const std::string& name, Dims dims, Init init, bool decay, bool hidden) {
+  const ParameterSpec spec{name, dims, init, decay, hidden};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (parameters_[i].name != name) continue;
     if (parameters_[i] != spec) fail("[parameter] '", name, "' is declared twice in different ways");
@@ -18,7 +18,7 @@ Tensor Builder::param(const std::string& name, Dims dims, Init init, bool decay)
 }
 
 Tensor Builder::linear(const std::string& name, Tensor x, std::int64_t out, Init init) {
-  const Tensor w = param(name + ".w", {x.dim(-1), out}, init, true);
+  const Tensor w = param(name + ".w", {x.dim(-1), out}, init, true, true);
   const Tensor b = param(name + ".b", {out}, Init::zeros(), false);
   return tabgrad::linear(x, w, b);
 }

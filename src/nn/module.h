@@ -23,7 +23,7 @@ class Builder {
   bool training() const { return training_; }
 
   // Declares a trained parameter, or returns the one declared before under this name (shared weights).
-  Tensor param(const std::string& name, Dims dims, Init init, bool decay);
+  Tensor param(const std::string& name, Dims dims, Init init, bool decay, bool hidden = false);
   // x·W + b with parameters "<name>.w" (in,out) and "<name>.b" (out); W decays, b starts at 0.
   Tensor linear(const std::string& name, Tensor x, std::int64_t out, Init init);
   // x itself unless training. Every call draws from a stream of its own, in the order of the calls.

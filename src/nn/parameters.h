@@ -52,6 +52,7 @@ struct ParameterSpec {
   Dims dims;
   Init init;
   bool decay = true;  // weight decay applies (matrices and embeddings; not biases, nor norms' gains)
+  bool hidden = false;  // a matrix between hidden values: not an embedding, nor a head tied to one
   bool operator==(const ParameterSpec&) const = default;
 };
 

@@ -30,11 +30,11 @@ double power(double base, std::int64_t n) {
 
 }  // namespace
 
-void add_training(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters, const OptimizerConfig& optimizer,
-                  double clip_norm) {
+namespace {
+
+void add_updates(Graph& graph, const std::vector<Tensor>& tensors, const std::vector<Tensor>& grads,
+                 const std::vector<ParameterSpec>& parameters, const OptimizerConfig& optimizer, double clip_norm) {
   if (!(clip_norm >= 0.0)) fail("[clip] the largest gradient norm must be 0 (no clipping) or above, got ", clip_norm);
-  const std::vector<Tensor> tensors = parameter_tensors(graph, parameters);
-  const std::vector<Tensor> grads = gradients(loss, tensors);
   graph.scope = "clip";
   const Tensor norm = sqrt(sum_squares(grads));
   graph.outputs.push_back({"grad_norm", norm.value});
@@ -42,8 +42,40 @@ void add_training(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& p
   if (clip_norm > 0.0) scale = minimum(scale, constant(graph, clip_norm) / (norm + 1e-6));
   graph.scope = "optimizer";
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    optimizer_update(tensors[i], grads[i], scale, optimizer, parameters[i].decay ? optimizer.weight_decay : 0.0);
+    optimizer_update(tensors[i], grads[i], scale, optimizer, parameters[i].decay ? optimizer.weight_decay : 0.0,
+                     parameters[i].hidden);
   graph.scope.clear();
+}
+
+Tensor accumulator(Graph& graph, const ParameterSpec& spec) {
+  return input(graph, "acc." + spec.name, spec.dims, Role::kState);
+}
+
+}  // namespace
+
+void add_training(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters, const OptimizerConfig& optimizer,
+                  double clip_norm) {
+  const std::vector<Tensor> tensors = parameter_tensors(graph, parameters);
+  add_updates(graph, tensors, gradients(loss, tensors), parameters, optimizer, clip_norm);
+}
+
+void add_accumulation(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters) {
+  const std::vector<Tensor> grads = gradients(loss, parameter_tensors(graph, parameters));
+  const Tensor first = uniform(graph, "first");
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    const Tensor sum = accumulator(graph, parameters[i]);
+    graph.updates.push_back({sum.value, select(first, grads[i], sum + grads[i]).value});
+  }
+}
+
+void add_apply(Graph& graph, const std::vector<ParameterSpec>& parameters, std::int64_t count, const OptimizerConfig& optimizer,
+               double clip_norm) {
+  std::vector<Tensor> tensors, grads;
+  for (const ParameterSpec& spec : parameters) {
+    tensors.push_back(input(graph, spec.name, spec.dims, Role::kParameter));
+    grads.push_back(accumulator(graph, spec) * (1.0 / static_cast<double>(count)));
+  }
+  add_updates(graph, tensors, grads, parameters, optimizer, clip_norm);
 }
 
 void add_gradient_outputs(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters) {

@@ -17,6 +17,13 @@ namespace tabgrad {
 void add_training(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters, const OptimizerConfig& optimizer,
                   double clip_norm);
 
+// The same step in pieces, for batches that do not fit at once. add_accumulation: adds each gradient to a state buffer
+// "acc.<parameter>", which it overwrites where the uniform "first" is 1. add_apply, in a graph of its own: clips and applies
+// their mean over `count` pieces; output "grad_norm".
+void add_accumulation(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters);
+void add_apply(Graph& graph, const std::vector<ParameterSpec>& parameters, std::int64_t count, const OptimizerConfig& optimizer,
+               double clip_norm);
+
 // The gradient of each parameter instead, as outputs "grad.<name>": for tests and for judging targets.
 void add_gradient_outputs(Graph& graph, Tensor loss, const std::vector<ParameterSpec>& parameters);
 

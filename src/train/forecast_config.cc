@@ -184,6 +184,7 @@ void check_model(ForecastModel& m, const std::string& file) {
 
 double default_learning_rate(ForecasterKind model, OptimizerConfig::Kind optimizer) {
   if (optimizer == OptimizerConfig::Kind::kSgd) return 0.03;
+  if (optimizer == OptimizerConfig::Kind::kLion) return 3e-4;
   return model == ForecasterKind::kTransformer ? 3e-3 : 5e-3;
 }
 

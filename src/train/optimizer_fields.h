@@ -7,7 +7,7 @@
 
 namespace tabgrad {
 
-// "sgd", "adam", "adamw". Throws Error on another word.
+// "sgd", "adam", "adamw", "lion", "muon". Throws Error on another word.
 OptimizerConfig::Kind optimizer_kind_from(const std::string& word);
 const char* optimizer_kind_name(OptimizerConfig::Kind kind);
 

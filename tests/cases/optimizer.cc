@@ -36,6 +36,25 @@ Case optimizer(const std::string& name, OptimizerConfig config, std::vector<doub
           .uniforms = schedule};
 }
 
+// Five Newton-Schulz steps multiply rounding errors: the smallest singular values grow by up to 3.4 in each.
+Case muon(const std::string& name, Dims dims) {
+  return {.name = "optimizer_" + name,
+          .inputs = {{.name = "p", .dims = dims, .role = Role::kParameter},
+                     {.name = "b", .dims = {5}, .role = Role::kParameter},
+                     {"gp", dims},
+                     {"gb", {5}},
+                     {"scale", {}, 0.3, 0.9}},
+          .build =
+              [](Graph&, const std::vector<Tensor>& in) {
+                for (std::size_t i = 0; i < 2; ++i) optimizer_update(in[i], in[i + 2], in[4], {.kind = Kind::kMuon}, 0.1, true);
+                return std::vector<Tensor>{sum(in[0] * in[0], {0, 1})};
+              },
+          .forward = {1e-4, 1e-5},
+          .gradients = false,
+          .steps = 3,
+          .uniforms = schedule};
+}
+
 const bool kAdded = add_cases({
     optimizer("sgd", {.kind = Kind::kSgd}, {0, 0, 0}),
     optimizer("sgd_momentum", {.kind = Kind::kSgd, .momentum = 0.9}, {0, 0, 0}),
@@ -44,6 +63,9 @@ const bool kAdded = add_cases({
     optimizer("adam_decay", {.kind = Kind::kAdam}, {0.1, 0, 0.2}),
     optimizer("adamw", {.kind = Kind::kAdamW}, {0.1, 0, 0.1}),
     optimizer("adamw_options", {.kind = Kind::kAdamW, .beta1 = 0.7, .beta2 = 0.95, .eps = 1e-3}, {0.3, 0.3, 0}),
+    optimizer("lion", {.kind = Kind::kLion, .beta1 = 0.9, .beta2 = 0.99}, {0.1, 0, 0.1}),
+    muon("muon_wide", {12, 33}),
+    muon("muon_tall", {33, 7}),
     // A parameter that is also read by the step's loss after it was updated must read its old value.
     {.name = "optimizer_update_reads_old_values",
      .inputs = {{.name = "p", .dims = {40}, .role = Role::kParameter}, {.name = "q", .dims = {40}, .role = Role::kParameter}},

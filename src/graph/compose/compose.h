@@ -23,14 +23,16 @@ Tensor lstm_sequence(Tensor xw, Tensor wh, Tensor h0 = {}, Tensor c0 = {});
 Tensor gru_sequence(Tensor xw, Tensor wh, Tensor bh, bool reset_after, Tensor h0 = {});
 Tensor sum_squares(const std::vector<Tensor>& xs);
 struct OptimizerConfig {
-  enum class Kind : unsigned char { kSgd, kAdam, kAdamW } kind = Kind::kAdamW;
+  // kLion: beta1 0.9, beta2 0.99 and a rate some ten times lower than AdamW's suit it. kMuon: AdamW for all but hidden matrices.
+  enum class Kind : unsigned char { kSgd, kAdam, kAdamW, kLion, kMuon } kind = Kind::kAdamW;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01, momentum = 0.0;
   bool nesterov = false;
 };
 // One parameter's step: adds the updates of p and of its state to the graph. scale multiplies the gradient (clipping).
 // Uniforms read: "lr"; Adam also "bias1" = 1 − beta1^step, "bias2" = 1 − beta2^step.
-void optimizer_update(Tensor p, Tensor g, Tensor scale, const OptimizerConfig& config, double weight_decay);
-std::vector<std::string> optimizer_state_names(const OptimizerConfig& config, const std::string& parameter);
+// hidden: a matrix between hidden values, which Muon orthogonalises the steps of.
+void optimizer_update(Tensor p, Tensor g, Tensor scale, const OptimizerConfig& config, double weight_decay,
+                      bool hidden = false);
 
 // ---- plain compositions of primitives (always fused, never claimed) ----
 Tensor relu(Tensor x);

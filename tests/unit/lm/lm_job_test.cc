@@ -142,6 +142,36 @@ TEST(LmJob, SamplingOnTheWayChangesNothing) {
   EXPECT_EQ(sampled.trainer().state().train_loss, plain.trainer().state().train_loss);
 }
 
+// Two batches of 4 in one step see what one batch of 8 sees, in the same order.
+TEST(LmJob, AccumulationEqualsTheLargerBatch) {
+  LmSettings s = settings();
+  s.training.steps = 10;
+  s.training.accumulate = 2;
+  LmJob pieces = job(s);
+  run_to_end(pieces);
+  s.training.accumulate = 1;
+  s.model.batch = 8;
+  LmJob whole = job(s);
+  run_to_end(whole);
+  ASSERT_EQ(pieces.trainer().state().step, 10);
+  for (std::size_t i = 0; i < 10; ++i)
+    EXPECT_NEAR(pieces.trainer().state().train_loss[i], whole.trainer().state().train_loss[i], 1e-5) << i;
+  EXPECT_NEAR(pieces.step_flops(), whole.step_flops(), 1e-9 * whole.step_flops());
+}
+
+TEST(LmJob, EveryOptimizerLearns) {
+  using Kind = OptimizerConfig::Kind;
+  for (const auto& [kind, rate] : {std::pair{Kind::kSgd, 0.5}, {Kind::kAdam, 1e-2}, {Kind::kLion, 5e-3}, {Kind::kMuon, 1e-2}}) {
+    LmSettings s = settings();
+    s.training.optimizer.kind = kind;
+    if (kind == Kind::kSgd) s.training.optimizer.weight_decay = 0;
+    s.training.learning_rate = rate;
+    LmJob j = job(s);
+    run_to_end(j);
+    EXPECT_LT(j.trainer().state().validation_loss.back(), 3.6) << static_cast<int>(kind);
+  }
+}
+
 TEST(LmJob, ARunOnOtherTextIsRefused) {
   LmJob first = job();
   first.trainer().advance();
