@@ -8,6 +8,8 @@ export interface Calls {
   prepare: [{ job: Job }, Prepared];
   /** Steps of the train job, or bursts of `repeats` products, each timed. */
   turn: [{ count: number; repeats: number }, { ms: number[]; losses: number[] }];
+  /** Of the first batch at the first weights; null: the side cannot tell. */
+  gradientError: [Record<string, never>, number | null];
   free: [Record<string, never>, null];
 }
 
@@ -16,6 +18,8 @@ export interface Prepared {
   setup: number;
   first: number;
   parameters: number;
+  /** The side's own count, else null. */
+  flops: number | null;
   hashes: { parameters: string; batches: string };
   /** Loss of the first step; of a product the largest error over a sample, relative to Σ|a·b| of its element. */
   loss: number | null;

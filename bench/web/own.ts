@@ -1,24 +1,31 @@
 // tabgrad's side of the browser benchmarks, in its worker. Backends: wasm (the build that the package would choose),
-// wasm-threads, wasm-relaxed, wasm-single. The engine's modules are served at /engine/BUILD/ (run.ts).
+// wasm-threads, wasm-relaxed, wasm-single; webgpu. The engine's modules are served at /engine/BUILD/ (run.ts).
+//
+// On WebGPU the engine's functions suspend while the GPU works, so they are called as promises; on WASM as they are.
 import { chooseBuild, environment } from '../../packages/tabgrad/src/wasm/features.ts';
 import { makeMemory } from '../../packages/tabgrad/src/wasm/memory.ts';
+import { Page } from '../../packages/tabgrad/src/wasm/page.ts';
 import type { Batch, Floats, Ints, MatmulShape, Parameter } from './jobs.ts';
 import { serveSide } from './serve_side.ts';
-import type { LoadSide, MatmulJob, TrainJob } from './side.ts';
+import { type LoadSide, type MatmulJob, type TrainJob, webgpuDevice } from './side.ts';
+
+/** 0: done. A promise of it where the engine suspends. */
+type Status = number | Promise<number>;
 
 /** bench/web/engine/module.cc */
 interface Exports {
   _malloc(bytes: number): number;
   _free(at: number): void;
   _bench_error(): number;
-  _bench_init(threads: number): number;
+  _bench_init(threads: number, gpu: boolean): number;
   _bench_device(): number;
-  _bench_gpt(layers: number, width: number, heads: number, context: number, batch: number): number;
-  _bench_lstm(units: number, steps: number, features: number, batch: number): number;
+  _bench_gpt(layers: number, width: number, heads: number, context: number, batch: number): Status;
+  _bench_lstm(units: number, steps: number, features: number, batch: number): Status;
   _bench_write(name: number, data: number, count: number): number;
+  _bench_gradient_error(tokens: number, targets: number, count: number, error: number): Status;
   _bench_flops(): number;
-  _bench_step_gpt(tokens: number, targets: number, count: number, loss: number): number;
-  _bench_step_lstm(x: number, xCount: number, y: number, yCount: number, loss: number): number;
+  _bench_step_gpt(tokens: number, targets: number, count: number, loss: number): Status;
+  _bench_step_lstm(x: number, xCount: number, y: number, yCount: number, loss: number): Status;
   _bench_unload(): void;
   _bench_matmul(
     m: number,
@@ -35,6 +42,21 @@ interface Exports {
   ): number;
 }
 type Glue = (options: Record<string, unknown>) => Promise<Exports>;
+
+const kSuspending = [
+  '_bench_gpt',
+  '_bench_lstm',
+  '_bench_gradient_error',
+  '_bench_step_gpt',
+  '_bench_step_lstm',
+] as const;
+
+/** The same exports, those that suspend as functions that give promises. */
+function promising(exports: Exports): Exports {
+  // Not in TypeScript's library yet.
+  const { promising: wrap } = WebAssembly as unknown as { promising<F>(f: F): F };
+  return { ...exports, ...Object.fromEntries(kSuspending.map((name) => [name, wrap(exports[name])])) };
+}
 
 class Engine {
   readonly exports: Exports;
@@ -60,6 +82,9 @@ class Engine {
   floats(at: number, count: number): Floats {
     return Float32Array.from(new Float32Array(this.memory.buffer, at, count));
   }
+  double(at: number): number {
+    return new Float64Array(this.memory.buffer, at, 1)[0]!;
+  }
   text(at: number): string {
     const bytes = new Uint8Array(this.memory.buffer);
     return new TextDecoder().decode(bytes.slice(at >>> 0, bytes.indexOf(0, at >>> 0)));
@@ -83,58 +108,82 @@ class Engine {
 }
 
 const load: LoadSide = async (backend) => {
+  const gpu = backend === 'webgpu';
+  if (gpu && !Page.supported) throw new Error('this browser cannot wait for a GPU inside WebAssembly');
   const best = chooseBuild(0, environment());
-  const build = backend === 'wasm' ? best.build : backend.slice('wasm-'.length);
+  const build = gpu ? 'single' : backend === 'wasm' ? best.build : backend.slice('wasm-'.length);
   const threads = build === 'single' ? 1 : best.threads;
   const glue = new URL(`/engine/${build}/bench_engine.mjs`, location.href).href;
   const { default: start } = (await import(/* @vite-ignore */ glue)) as { default: Glue };
   const memory = makeMemory(build !== 'single');
-  const code = glue.replace(/mjs$/, 'wasm');
-  const exports = await start({ wasmMemory: memory, locateFile: () => code, mainScriptUrlOrBlob: glue, threads });
+  const options = {
+    wasmMemory: memory,
+    locateFile: () => glue.replace(/mjs$/, 'wasm'),
+    mainScriptUrlOrBlob: glue,
+    threads,
+    page: new Page(),
+  };
+  const plain = await start(options);
+  const exports = gpu ? promising(plain) : plain;
   const engine = new Engine(exports, memory);
-  engine.check(exports._bench_init(threads));
+  engine.check(exports._bench_init(threads, gpu));
+  const cpu = { device: `${engine.text(exports._bench_device())} (${build})`, software: false };
   return {
     about: {
       library: 'tabgrad',
       version: '0.1.0',
-      backend: 'wasm',
-      threads,
-      device: `${engine.text(exports._bench_device())} (${build})`,
-      software: false,
+      backend: gpu ? 'webgpu' : 'wasm',
+      threads: gpu ? 0 : threads,
+      ...(gpu ? await webgpuDevice() : cpu),
       notes: [],
     },
-    gpt: (preset, parameters) => {
+    gpt: async (preset, parameters) => {
       const { layers, width, heads, context, batch } = preset;
-      engine.check(exports._bench_gpt(layers, width, heads, context, batch));
+      engine.check(await exports._bench_gpt(layers, width, heads, context, batch));
       return trainJob(engine, parameters);
     },
-    lstm: ({ units, steps, features, batch }, parameters) => {
-      engine.check(exports._bench_lstm(units, steps, features, batch));
+    lstm: async ({ units, steps, features, batch }, parameters) => {
+      engine.check(await exports._bench_lstm(units, steps, features, batch));
       return trainJob(engine, parameters);
     },
-    matmul: (shape, a, b) => matmulJob(engine, shape, a, b),
+    matmul: (shape, a, b) => {
+      if (gpu) throw new Error('single products are not timed on WebGPU yet');
+      return matmulJob(engine, shape, a, b);
+    },
   };
 };
 
 function trainJob(engine: Engine, parameters: Parameter[]): TrainJob {
   for (const p of parameters) engine.write(p);
   const { exports } = engine;
-  const loss = engine.alloc(4);
+  const loss = engine.alloc(8); // a float, or the double of a gradient's error
   let first = 0;
   let second = 0;
+  const place = (batch: Batch) => {
+    const [a, b] = 'tokens' in batch ? [batch.tokens, batch.targets] : [batch.x, batch.y];
+    first ||= engine.alloc(a.byteLength);
+    second ||= engine.alloc(b.byteLength);
+    engine.copyIn(first, a);
+    engine.copyIn(second, b);
+    return [a.length, b.length] as const;
+  };
+  const lossOf = (status: number) => {
+    engine.check(status);
+    return engine.floats(loss, 1)[0]!;
+  };
   return {
     step(batch: Batch) {
-      const [a, b] = 'tokens' in batch ? [batch.tokens, batch.targets] : [batch.x, batch.y];
-      first ||= engine.alloc(a.byteLength);
-      second ||= engine.alloc(b.byteLength);
-      engine.copyIn(first, a);
-      engine.copyIn(second, b);
-      engine.check(
+      const [a, b] = place(batch);
+      const status =
         'tokens' in batch
-          ? exports._bench_step_gpt(first, second, a.length, loss)
-          : exports._bench_step_lstm(first, a.length, second, b.length, loss),
-      );
-      return engine.floats(loss, 1)[0]!;
+          ? exports._bench_step_gpt(first, second, a, loss)
+          : exports._bench_step_lstm(first, a, second, b, loss);
+      return typeof status === 'number' ? lossOf(status) : status.then(lossOf);
+    },
+    async gradientError(batch: Batch) {
+      const [tokens] = place(batch);
+      engine.check(await exports._bench_gradient_error(first, second, tokens, loss));
+      return engine.double(loss);
     },
     flops: exports._bench_flops(),
     dispose() {

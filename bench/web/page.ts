@@ -20,6 +20,11 @@ export interface Config {
   steps: number;
   /** Milliseconds without work before a turn: a peer's threads spin for a while after their last task. */
   pause: number;
+  /** Steps whose losses are wanted, untimed ones after the timing if need be, for at most so many seconds a row. */
+  lossSteps: number;
+  lossSeconds: number;
+  /** GPT presets whose gradients are held against the oracle, which takes minutes from medium up. */
+  gradients: string[];
 }
 
 export interface SideResult {
@@ -38,6 +43,7 @@ export interface RowResult {
   ms: number[];
   /** Losses of the first steps, untimed ones included. */
   losses: number[];
+  gradientError: number | null;
 }
 export interface Result {
   sides: SideResult[];
@@ -51,7 +57,7 @@ export interface Result {
 
 const kTurnMs = 150;
 const kWarmUps = 5;
-const kLossesKept = 200;
+const kLossesKept = 200; // BENCHMARKS §2: parity over 200 steps
 const kPatienceMs = 300_000; // for one answer; compiling a large model takes a peer minutes
 
 class RemoteSide {
@@ -108,6 +114,7 @@ async function runJob(job: Job, sides: RemoteSide[], config: Config): Promise<Ro
     prepared: null,
     ms: [],
     losses: [],
+    gradientError: null,
     remote,
     repeats: 1,
     estimate: 0,
@@ -149,6 +156,18 @@ async function runJob(job: Job, sides: RemoteSide[], config: Config): Promise<Ro
         row.ms.push(...(await turn(row, count)));
       });
     }
+  for (const row of rows)
+    await attempt(row, async () => {
+      const start = performance.now();
+      while (
+        job.bench !== 'matmul' &&
+        row.losses.length < config.lossSteps &&
+        performance.now() - start < 1000 * config.lossSeconds
+      )
+        await turn(row, Math.max(1, Math.round(kTurnMs / row.estimate)));
+      if (job.bench === 'gpt' && config.gradients.includes(job.preset.name))
+        row.gradientError = await row.remote.call('gradientError', {});
+    });
   for (const row of rows) await row.remote.call('free', {}).catch(() => {});
   return rows.map(({ remote: _, repeats: __, estimate: ___, ...row }) => row);
 }

@@ -70,7 +70,10 @@ export async function runBench(bench: Bench): Promise<Measured> {
   await writeFile(join(folder, 'config.json'), JSON.stringify(bench.config));
 
   const before = loadavg()[0]!;
-  const engines = Object.entries(kEngines).map(([name, preset]) => [`/engine/${name}/`, join(kRoot, 'build', preset, 'bin')]);
+  const engines = Object.entries(kEngines).map(([name, preset]) => [
+    `/engine/${name}/`,
+    join(kRoot, 'build', preset, 'bin'),
+  ]);
   const server = await serve(
     { '/': folder, ...Object.fromEntries(engines), ...bench.folders },
     { isolated: bench.isolated },

@@ -37,6 +37,7 @@ export function serveSide(load: LoadSide): void {
         setup: 0,
         first: 0,
         parameters: parameters.reduce((sum, p) => sum + p.data.length, 0),
+        flops: null,
         hashes: {
           parameters: hashOf(parameters.map((p) => p.data)),
           batches: hashOf(batches.flatMap((batch) => Object.values(batch))),
@@ -54,6 +55,7 @@ export function serveSide(load: LoadSide): void {
       } else {
         train = await makeTrainJob(loaded(), job, parameters);
         prepared.setup = performance.now() - start;
+        prepared.flops = train.flops ?? null;
         prepared.loss = await step();
         prepared.first = performance.now() - start - prepared.setup;
       }
@@ -72,8 +74,10 @@ export function serveSide(load: LoadSide): void {
       return { ms, losses };
     },
 
+    gradientError: async () => (await train?.gradientError?.(batches[0] as Batch)) ?? null,
+
     free: async () => {
-      train?.dispose();
+      await train?.dispose();
       matmul?.dispose();
       train = matmul = null;
       batches = [];

@@ -24,7 +24,9 @@ export interface TrainJob {
   step(batch: Batch): number | Promise<number>;
   /** The side's own count of a step's floating-point operations, where it has one. */
   flops?: number;
-  dispose(): void;
+  /** Distance of this batch's gradients, at the first weights, from a double-precision oracle, where the side has one. */
+  gradientError?(batch: Batch): number | Promise<number>;
+  dispose(): void | Promise<void>;
 }
 
 export interface MatmulJob {

@@ -102,7 +102,17 @@ const jax = JSON.parse(readFileSync(join(kHere, 'node_modules/@jax-js/jax/packag
 
 const measured = await runBench({
   name: 'bench-peers',
-  config: { sides, jobs, seconds, mostSeconds: 10 * seconds, steps: number('steps', values.steps), pause: 130 },
+  config: {
+    sides,
+    jobs,
+    seconds,
+    mostSeconds: 10 * seconds,
+    steps: number('steps', values.steps),
+    pause: 130,
+    lossSteps: 0,
+    lossSeconds: 0,
+    gradients: [],
+  },
   gpu: gpu!,
   isolated: !values.single,
   workers: {

@@ -1,0 +1,87 @@
+// npm run bench:curve: GPT presets on each target of one browser, sides taking turns; speed against the baseline, with parity.
+//
+//   --host NAME       writes bench/results/curve-web-NAME-DATE.json (schema in bench/README.md)
+//   --targets LIST    of wasm, wasm-threads, wasm-single, webgpu (default wasm,wasm-single); the first is the baseline
+//   --presets LIST    default tiny,small,medium,large,xl
+//   --gradients LIST  presets held against the double-precision oracle (default tiny; minutes from medium up; '' for none)
+//   --gpu KIND        none, software or hardware (default: none, or software with webgpu among the targets)
+//   --seconds N       of timing for each row (default 3)   --steps N at least (default 30; slow rows stop at 10 × N seconds)
+//   --minutes N       for everything (default 60)
+//
+// Exits with 1 if a target's gradients or losses are further off than BENCHMARKS §5 S2 allows.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { curveOf, curveTable } from './curve_rows.ts';
+import { type Job, kPresets } from './jobs.ts';
+import { runBench } from './run.ts';
+
+const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu'];
+const kResults = join(import.meta.dirname, '../results');
+/** Its rate is the peak that each target's rate is held against. */
+const kPeak: Job = { bench: 'matmul', shape: { form: 'nn', m: 1024, n: 1024, k: 1024 } };
+
+const { values } = parseArgs({
+  options: {
+    host: { type: 'string' },
+    targets: { type: 'string', default: 'wasm,wasm-single' },
+    presets: { type: 'string', default: 'tiny,small,medium,large,xl' },
+    gradients: { type: 'string', default: 'tiny' },
+    gpu: { type: 'string' },
+    seconds: { type: 'string', default: '3' },
+    steps: { type: 'string', default: '30' },
+    minutes: { type: 'string', default: '60' },
+  },
+});
+function fail(message: string): never {
+  console.error(`bench:curve: ${message}`);
+  process.exit(2);
+}
+function words(option: string, text: string, known: string[]): string[] {
+  const list = text.split(',').filter(Boolean);
+  for (const word of list) if (!known.includes(word)) fail(`--${option} ${word}: not one of ${known.join(', ')}`);
+  return list;
+}
+function number(option: string, text: string): number {
+  const value = Number(text);
+  return value > 0 ? value : fail(`--${option} ${text}: a number above 0 is needed`);
+}
+
+if (values.host && !/^[\w-]+$/.test(values.host)) fail(`--host ${values.host}: letters, digits and - only`);
+const names = kPresets.map((preset) => preset.name);
+const targets = words('targets', values.targets, kTargets);
+const presets = words('presets', values.presets, names);
+const gradients = words('gradients', values.gradients, names);
+if (targets.length === 0 || presets.length === 0) fail('at least one target and one preset are needed');
+const gpu = values.gpu ?? (targets.includes('webgpu') ? 'software' : 'none');
+if (gpu !== 'none' && gpu !== 'software' && gpu !== 'hardware') fail(`--gpu ${gpu}: none, software or hardware`);
+const seconds = number('seconds', values.seconds);
+
+const measured = await runBench({
+  name: 'bench-curve',
+  config: {
+    sides: targets.map((backend) => ({ id: backend, worker: 'own.js', backend })),
+    jobs: [kPeak, ...kPresets.filter((p) => presets.includes(p.name)).map((preset): Job => ({ bench: 'gpt', preset }))],
+    seconds,
+    mostSeconds: 10 * seconds,
+    steps: number('steps', values.steps),
+    pause: 20, // our own threads sleep a millisecond after their last task
+    lossSteps: 200,
+    lossSeconds: 10 * seconds,
+    gradients,
+  },
+  gpu,
+  isolated: true,
+  workers: { own: join(import.meta.dirname, 'own.ts') },
+  minutes: number('minutes', values.minutes),
+});
+
+const curve = curveOf(measured);
+console.log(curveTable(curve));
+if (values.host) {
+  const name = `curve-web-${values.host}-${curve.date.slice(0, 10)}.json`;
+  await mkdir(kResults, { recursive: true });
+  await writeFile(join(kResults, name), `${JSON.stringify(curve, null, 1)}\n`);
+  console.log(`\nwritten: bench/results/${name}`);
+}
+process.exitCode = curve.rows.some((row) => row.parity_failed) ? 1 : 0;
