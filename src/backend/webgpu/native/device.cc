@@ -37,6 +37,30 @@ WGPUInstance instance_of(const Api& api) {
   return instance;
 }
 
+AdapterFacts facts_of(const Api& api, WGPUAdapter adapter) {
+  AdapterFacts f;
+  f.library = api.library;
+  WGPUAdapterInfo info{};
+  api.AdapterGetInfo(adapter, &info);
+  f.name = text(info.device);
+  f.vendor = text(info.vendor);
+  f.architecture = text(info.architecture);
+  f.driver = text(info.description);
+  f.backend = backend_name(info.backendType);
+  f.software = info.adapterType == WGPUAdapterType_CPU;
+  api.AdapterInfoFreeMembers(info);
+  for (const auto& [feature, name] : kFeatures)
+    if (api.AdapterHasFeature(adapter, feature)) f.features.emplace_back(name);
+  WGPULimits limits{};
+  api.AdapterGetLimits(adapter, &limits);
+  f.max_buffer_bytes = limits.maxBufferSize;
+  f.max_binding_bytes = limits.maxStorageBufferBindingSize;
+  f.max_storage_buffers = limits.maxStorageBuffersPerShaderStage;
+  f.workgroup_bytes = limits.maxComputeWorkgroupStorageSize;
+  f.workgroup_size = limits.maxComputeInvocationsPerWorkgroup;
+  return f;
+}
+
 struct AdapterAnswer {
   bool done = false;
   WGPUAdapter adapter = nullptr;
@@ -61,6 +85,11 @@ AdapterAnswer request_adapter(const Api& api, bool software) {
   WGPUInstance instance = instance_of(api);
   api.InstanceRequestAdapter(instance, &options, callback);
   while (!answer.done) api.InstanceProcessEvents(instance);
+  if (answer.adapter && facts_of(api, answer.adapter).backend == "null") {  // Dawn's stand-in, which computes nothing
+    api.AdapterRelease(answer.adapter);
+    answer.adapter = nullptr;
+    answer.message = "there is no graphics driver (Vulkan)";
+  }
   return answer;
 }
 
@@ -68,30 +97,6 @@ AdapterAnswer request_adapter(const Api& api, bool software) {
 AdapterAnswer best_adapter(const Api& api) {
   AdapterAnswer answer = request_adapter(api, false);
   return answer.adapter ? answer : request_adapter(api, true);
-}
-
-AdapterFacts facts_of(const Api& api, WGPUAdapter adapter) {
-  AdapterFacts f;
-  f.library = api.library;
-  WGPUAdapterInfo info{};
-  api.AdapterGetInfo(adapter, &info);
-  f.name = text(info.device);
-  f.vendor = text(info.vendor);
-  f.architecture = text(info.architecture);
-  f.driver = text(info.description);
-  f.backend = backend_name(info.backendType);
-  f.software = info.adapterType == WGPUAdapterType_CPU;
-  api.AdapterInfoFreeMembers(info);
-  for (const auto& [feature, name] : kFeatures)
-    if (api.AdapterHasFeature(adapter, feature)) f.features.emplace_back(name);
-  WGPULimits limits{};
-  api.AdapterGetLimits(adapter, &limits);
-  f.max_buffer_bytes = limits.maxBufferSize;
-  f.max_binding_bytes = limits.maxStorageBufferBindingSize;
-  f.max_storage_buffers = limits.maxStorageBuffersPerShaderStage;
-  f.workgroup_bytes = limits.maxComputeWorkgroupStorageSize;
-  f.workgroup_size = limits.maxComputeInvocationsPerWorkgroup;
-  return f;
 }
 
 }  // namespace
