@@ -7,6 +7,7 @@
 //   --gpu KIND        none, software or hardware (default: none, or software with webgpu among the targets)
 //   --seconds N       of timing for each row (default 3)   --steps N at least (default 30; slow rows stop at 10 × N seconds)
 //   --minutes N       for everything (default 60)
+//   --build-only      makes build/bench-curve for the bundle    --from FILE --cpu TEXT  reads what the bundle's browse.py wrote
 //
 // Exits with 1 if a target's gradients or losses are further off than BENCHMARKS §5 S2 allows.
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -14,7 +15,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { curveOf, curveTable } from './curve_rows.ts';
 import { type Job, kPresets } from './jobs.ts';
-import { runBench } from './run.ts';
+import { elsewhere, kElsewhere, runBench } from './run.ts';
 
 const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu'];
 const kResults = join(import.meta.dirname, '../results');
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '3' },
     steps: { type: 'string', default: '30' },
     minutes: { type: 'string', default: '60' },
+    ...kElsewhere,
   },
 });
 function fail(message: string): never {
@@ -74,7 +76,9 @@ const measured = await runBench({
   isolated: true,
   workers: { own: join(import.meta.dirname, 'own.ts') },
   minutes: number('minutes', values.minutes),
+  ...elsewhere(values),
 });
+if (!measured) process.exit(0);
 
 const curve = curveOf(measured);
 console.log(curveTable(curve));

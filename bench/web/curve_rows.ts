@@ -48,13 +48,13 @@ export interface Curve {
   cpu: string;
   cores: number;
   browser: string;
-  user_agent: string;
   isolated: boolean;
   timer_resolution_ms: number;
   gpu: Measured['gpu'];
-  /** One-minute load average before and after. */
-  load: [number, number];
-  outside: string[];
+  /** One-minute load average before and after; null where it is not known. */
+  load: [number, number] | null;
+  /** Requests that tried to leave the machine, all refused; null where nobody watched. */
+  outside: string[] | null;
   targets: (SideResult & { peak_gflops: number | null })[];
   rows: CurveRow[];
 }
@@ -75,7 +75,6 @@ export function curveOf(measured: Measured): Curve {
     cpu: measured.cpu,
     cores: measured.cores,
     browser: measured.browser,
-    user_agent: measured.userAgent,
     isolated: measured.isolated,
     timer_resolution_ms: measured.timerResolution,
     gpu: measured.gpu,
@@ -141,7 +140,7 @@ function curveRow(row: RowResult, preset: Preset, base: RowResult | null, peak: 
 export function curveTable(curve: Curve): string {
   const out = [
     `${curve.browser}, ${curve.cpu}, ${curve.cores} cores, timer ${(curve.timer_resolution_ms * 1000).toFixed(0)} µs, ` +
-      `load before ${curve.load[0].toFixed(2)}, ${curve.date}`,
+      `load before ${curve.load ? curve.load[0].toFixed(2) : 'unknown'}, ${curve.date}`,
     `step: ${curve.step}; baseline: ${curve.baseline}`,
   ];
   for (const { id, about, error, peak_gflops: peak } of curve.targets) {

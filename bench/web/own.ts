@@ -113,7 +113,7 @@ const load: LoadSide = async (backend) => {
   const best = chooseBuild(0, environment());
   const build = gpu ? 'single' : backend === 'wasm' ? best.build : backend.slice('wasm-'.length);
   const threads = build === 'single' ? 1 : best.threads;
-  const glue = new URL(`/engine/${build}/bench_engine.mjs`, location.href).href;
+  const glue = new URL(`./engine/${build}/bench_engine.mjs`, location.href).href;
   const { default: start } = (await import(/* @vite-ignore */ glue)) as { default: Glue };
   const memory = makeMemory(build !== 'single');
   const options = {

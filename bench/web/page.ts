@@ -48,7 +48,9 @@ export interface RowResult {
 export interface Result {
   sides: SideResult[];
   rows: RowResult[];
-  userAgent: string;
+  config: Config;
+  /** "Chromium 156.0.8078.47" */
+  browser: string;
   cores: number;
   isolated: boolean;
   /** The smallest step of performance.now() seen, in ms. */
@@ -172,12 +174,24 @@ async function runJob(job: Job, sides: RemoteSide[], config: Config): Promise<Ro
   return rows.map(({ remote: _, repeats: __, estimate: ___, ...row }) => row);
 }
 
+/** Chromium gives its full version on request only. */
+async function browserName(): Promise<string> {
+  interface Hints {
+    getHighEntropyValues(names: string[]): Promise<{ fullVersionList?: { brand: string; version: string }[] }>;
+  }
+  const hints = (navigator as unknown as { userAgentData?: Hints }).userAgentData;
+  const list = (await hints?.getHighEntropyValues(['fullVersionList']))?.fullVersionList ?? [];
+  const named = list.find(({ brand }) => /chrom/i.test(brand));
+  return named ? `${named.brand} ${named.version}` : navigator.userAgent;
+}
+
 async function main(): Promise<Result> {
   const config = (await (await fetch('config.json')).json()) as Config;
   const result: Result = {
     sides: [],
     rows: [],
-    userAgent: navigator.userAgent,
+    config,
+    browser: await browserName(),
     cores: navigator.hardwareConcurrency,
     isolated: crossOriginIsolated,
     timerResolution: timerResolution(),

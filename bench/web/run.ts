@@ -1,8 +1,12 @@
-// Builds a benchmark page with Vite, serves it, runs it in one Chromium session and gives back its result with the facts
-// about machine and browser. The commands around it choose sides and jobs and write tables (curve.ts, bench/peers/web/main.ts).
-import { readFile, writeFile } from 'node:fs/promises';
+// Builds a benchmark page with Vite as a folder that any static server can serve, runs it in one Chromium session and gives
+// back its result with the facts about machine and browser. The commands around it choose sides and jobs and write tables
+// (curve.ts, bench/peers/web/main.ts).
+//
+// On a host without node the same folder is run by the bundle's browse.py (tools/bundle); its result is read with --from.
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build } from 'vite';
 import { launchChromium, type ChromiumOptions } from '../../tests/web/lib/browsers.ts';
 import { runPage } from '../../tests/web/lib/run_page.ts';
@@ -18,23 +22,37 @@ export interface Bench {
   isolated: boolean;
   /** Worker entries: output name to source. */
   workers: Record<string, string>;
-  /** URL prefixes to folders that the page needs besides. */
-  folders?: Record<string, string>;
+  /** Files that the page needs besides: path below the page to file. */
+  files?: Record<string, string>;
   define?: Record<string, string>;
   minutes: number;
+  /** From the command line: stop after building; or take a result that browse.py wrote, of a machine with this processor. */
+  buildOnly?: boolean;
+  from?: string;
+  cpu?: string;
 }
+
+/** Options of a command that runs its page elsewhere. */
+export const kElsewhere = {
+  'build-only': { type: 'boolean', default: false },
+  from: { type: 'string' },
+  cpu: { type: 'string' },
+} as const;
+export const elsewhere = (values: { 'build-only': boolean; from?: string; cpu?: string }): Partial<Bench> => ({
+  buildOnly: values['build-only'],
+  ...(values.from !== undefined && { from: values.from }),
+  ...(values.cpu !== undefined && { cpu: values.cpu }),
+});
 
 /** A result with what the page cannot know. */
 export interface Measured extends Result {
   date: string;
   cpu: string;
-  browser: string;
   gpu: Bench['gpu'];
-  /** One-minute load average before and after: the bench itself is in the second. */
-  load: [number, number];
-  config: Config;
-  /** Requests that tried to leave the machine. */
-  outside: string[];
+  /** One-minute load average before and after: the bench itself is in the second. Null: not known (--from). */
+  load: [number, number] | null;
+  /** Requests that tried to leave the machine. Null: not watched. */
+  outside: string[] | null;
 }
 
 const kRoot = join(import.meta.dirname, '../..');
@@ -43,8 +61,39 @@ const kEngines = { threads: 'wasm', relaxed: 'wasm-relaxed', single: 'wasm-singl
 const kHtml =
   '<!doctype html><meta charset="utf-8"><title>bench</title><script type="module" src="page.js"></script>\n';
 
-export async function runBench(bench: Bench): Promise<Measured> {
+/** Null: the page was only built. */
+export async function runBench(bench: Bench): Promise<Measured | null> {
+  if (bench.from) return readResult(bench, bench.from);
   const folder = join(kRoot, 'build', bench.name);
+  await buildPage(bench, folder);
+  if (bench.buildOnly) return null;
+
+  const before = loadavg()[0]!;
+  const server = await serve(folder, { isolated: bench.isolated });
+  const browser = await launchChromium({ gpu: bench.gpu }).catch(async (error) => {
+    await server.close();
+    throw error;
+  });
+  try {
+    const { result } = await runPage<Result | Failure>(browser, server, '', {
+      timeout: bench.minutes * 60_000,
+      onLine: (line) => console.error(line),
+    });
+    return {
+      ...succeeded(result),
+      date: new Date().toISOString(),
+      cpu: `${cpus()[0]?.model.trim() ?? 'unknown'} (${await cpuFlags()})`,
+      gpu: bench.gpu,
+      load: [before, loadavg()[0]!],
+      outside: browser.outside,
+    };
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+}
+
+async function buildPage(bench: Bench, folder: string): Promise<void> {
   await build({
     configFile: false,
     root: kRoot,
@@ -66,42 +115,32 @@ export async function runBench(bench: Bench): Promise<Measured> {
       },
     },
   });
+  const files = { ...bench.files };
+  for (const [name, preset] of Object.entries(kEngines))
+    for (const suffix of ['mjs', 'wasm']) {
+      const file = join(kRoot, 'build', preset, 'bin', `bench_engine.${suffix}`);
+      if (existsSync(file)) files[`engine/${name}/bench_engine.${suffix}`] = file;
+      else console.error(`${file} is not there: no ${name} build of tabgrad (tools/build ${preset} bench_engine)`);
+    }
+  for (const [to, from] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, to)), { recursive: true });
+    await cp(from, join(folder, to));
+  }
   await writeFile(join(folder, 'index.html'), kHtml);
   await writeFile(join(folder, 'config.json'), JSON.stringify(bench.config));
+}
 
-  const before = loadavg()[0]!;
-  const engines = Object.entries(kEngines).map(([name, preset]) => [
-    `/engine/${name}/`,
-    join(kRoot, 'build', preset, 'bin'),
-  ]);
-  const server = await serve(
-    { '/': folder, ...Object.fromEntries(engines), ...bench.folders },
-    { isolated: bench.isolated },
-  );
-  const browser = await launchChromium({ gpu: bench.gpu }).catch(async (error) => {
-    await server.close();
-    throw error;
-  });
-  try {
-    const { result } = await runPage<Result | { failed: string }>(browser, server, '', {
-      timeout: bench.minutes * 60_000,
-      onLine: (line) => console.error(line),
-    });
-    if ('failed' in result) throw new Error(result.failed);
-    return {
-      ...result,
-      date: new Date().toISOString(),
-      cpu: `${cpus()[0]?.model.trim() ?? 'unknown'} (${await cpuFlags()})`,
-      browser: `Chromium ${browser.version}`,
-      gpu: bench.gpu,
-      load: [before, loadavg()[0]!],
-      config: bench.config,
-      outside: browser.outside,
-    };
-  } finally {
-    await browser.close();
-    await server.close();
-  }
+type Failure = { failed: string };
+
+function succeeded(result: Result | Failure): Result {
+  if ('failed' in result) throw new Error(result.failed);
+  return result;
+}
+
+async function readResult(bench: Bench, file: string): Promise<Measured> {
+  const result = succeeded(JSON.parse(await readFile(file, 'utf8')) as Result | Failure);
+  const date = (await stat(file)).mtime.toISOString();
+  return { ...result, date, cpu: bench.cpu ?? 'unknown', gpu: bench.gpu, load: null, outside: null };
 }
 
 /** The widest vector instructions, which the model's name alone often does not tell in a virtual machine. */

@@ -7,6 +7,7 @@
 //   --build NAME       tabgrad's threads, relaxed or single WASM build (default: what the package would choose)
 //   --single           no cross-origin isolation: one thread for everybody
 //   --seconds N        of timing for each row (default 3)      --steps N  at least (default 30; slow rows stop at 10 × N seconds)
+//   --build-only       makes build/bench-peers for the bundle      --from FILE --cpu TEXT  reads what the bundle's browse.py wrote
 //
 // Exits with 1 if two sides disagree on a loss or a product: then they did not do the same work and no ratio means anything.
 import { existsSync, readFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Job, kLstms, kPresets } from '../../web/jobs.ts';
 import type { SideConfig } from '../../web/page.ts';
-import { runBench } from '../../web/run.ts';
+import { elsewhere, kElsewhere, runBench } from '../../web/run.ts';
 import { matmulJobs } from './shapes.ts';
 import { rowsOf, table } from './table.ts';
 
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '3' },
     steps: { type: 'string', default: '30' },
     minutes: { type: 'string', default: '60' },
+    ...kElsewhere,
   },
 });
 
@@ -119,10 +121,17 @@ const measured = await runBench({
     ...(libraries.includes('tabgrad') && { own: join(kHere, '../../web/own.ts') }),
     peers: join(kHere, 'worker.ts'),
   },
-  folders: { '/tfjs-wasm/': join(kHere, 'node_modules/@tensorflow/tfjs-backend-wasm/dist') },
+  files: Object.fromEntries(
+    ['', '-simd', '-threaded-simd'].map((kind) => {
+      const name = `tfjs-backend-wasm${kind}.wasm`;
+      return [`tfjs-wasm/${name}`, join(kHere, 'node_modules/@tensorflow/tfjs-backend-wasm/dist', name)];
+    }),
+  ),
   define: { JAX_JS_VERSION: JSON.stringify(jax.version) },
   minutes: number('minutes', values.minutes),
+  ...elsewhere(values),
 });
+if (!measured) process.exit(0);
 
 const rows = rowsOf(measured);
 const { config, rows: _, ...about } = measured;

@@ -79,7 +79,7 @@ export function table(
 ): string {
   const out = [
     `${browser}, ${cpu}, ${cores} cores, ${isolated ? 'cross-origin isolated' : 'not isolated: one thread'}, ` +
-      `timer ${(timerResolution * 1000).toFixed(0)} µs, load before ${load[0].toFixed(2)}, ${date}`,
+      `timer ${(timerResolution * 1000).toFixed(0)} µs, load before ${load ? load[0].toFixed(2) : 'unknown'}, ${date}`,
   ];
   for (const { id, about, error } of sides) {
     const device = about && `${about.device}${about.software ? ' (SOFTWARE GPU: not a GPU figure)' : ''}`;

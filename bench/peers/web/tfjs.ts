@@ -17,7 +17,7 @@ export async function load(backend: string): Promise<Side> {
   let software = false;
   if (backend === 'wasm') {
     const wasm = await import('@tensorflow/tfjs-backend-wasm');
-    wasm.setWasmPaths('/tfjs-wasm/');
+    wasm.setWasmPaths(new URL('./tfjs-wasm/', location.href).href);
     wasm.setThreadsCount(navigator.hardwareConcurrency);
     await start(backend);
     threads = crossOriginIsolated ? wasm.getThreadsCount() : 1;
