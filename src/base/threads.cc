@@ -7,6 +7,7 @@
 #include "base/threads.h"
 
 #include <atomic>
+#include <climits>
 #include <thread>
 #include <vector>
 
@@ -28,16 +29,56 @@ constexpr bool kHaveThreads = true;
 constexpr int kMaxThreads = 256;
 // The next loop of a train step comes within microseconds, the next step within a fraction of a millisecond, and waking a
 // sleeping thread can take a virtual machine longer than a whole loop: with 20 µs of patience the workers of a 0.4 ms product
-// never caught up. A pause takes about 50 ns on recent x86, so this is about 1 ms.
+// never caught up. So about 1 ms: a pause takes about 50 ns on recent x86, WebAssembly's fence about 8.
+#if defined(__EMSCRIPTEN__)
+constexpr int kSpins = 125000;
+#else
 constexpr int kSpins = 20000;
+#endif
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");  // about as long as x86's pause; yield returns at once
+#elif defined(__EMSCRIPTEN__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // there is no pause; this leaves the other threads' cache lines alone
 #endif
 }
+
+// A number that threads wait on until it changes, as std::atomic's wait and notify.
+class Gate {
+ public:
+  std::uint32_t load() const { return word_.load(std::memory_order_acquire); }
+  void store_quietly(std::uint32_t value) { word_.store(value, std::memory_order_relaxed); }
+  std::uint32_t add(std::uint32_t n) { return word_.fetch_add(n, std::memory_order_acq_rel) + n; }
+
+#if defined(__EMSCRIPTEN_PTHREADS__)
+  // libc++'s wait polls on WebAssembly, which has an instruction for it. Waking is a call out of WebAssembly, so those who
+  // sleep are counted. Sequential consistency: either the sleeper sees the new number or the waker sees the sleeper.
+  void store(std::uint32_t value) { word_.store(value, std::memory_order_seq_cst); }
+  void wait(std::uint32_t value) {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&word_), static_cast<int>(value), -1);
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  void wake() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+    __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&word_), UINT_MAX);
+  }
+
+ private:
+  std::atomic<std::uint32_t> sleepers_{0};
+#else
+  void store(std::uint32_t value) { word_.store(value, std::memory_order_release); }
+  void wait(std::uint32_t value) { word_.wait(value, std::memory_order_acquire); }
+  void wake() { word_.notify_all(); }
+
+ private:
+#endif
+  std::atomic<std::uint32_t> word_{0};
+};
 
 int threads_from_environment() {
   const int asked = flags::threads();
@@ -59,8 +100,8 @@ struct ThreadPool::Impl {
 
   // Each on a cache line of its own: the ticket is fought over while the others are polled.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
-  alignas(64) std::atomic<std::uint32_t> done{0};
-  alignas(64) std::atomic<std::uint32_t> loop_number{0};
+  alignas(64) Gate done;
+  alignas(64) Gate loop_number;
   std::atomic<bool> stop{false};
   int spins = kSpins;
   std::vector<std::thread> workers;
@@ -72,7 +113,7 @@ struct ThreadPool::Impl {
       const std::uint32_t count = tasks;
       const auto index = static_cast<std::int64_t>(count - static_cast<std::uint32_t>(seen & kCountMask));
       fn(context, first + index, worker);
-      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) done.notify_one();
+      if (done.add(1) == count) done.wake();
       seen = ticket.load(std::memory_order_acquire);
     }
   }
@@ -80,13 +121,13 @@ struct ThreadPool::Impl {
   void worker_main(int worker) {
     std::uint32_t last = 0;
     while (true) {
-      std::uint32_t now = loop_number.load(std::memory_order_acquire);
+      std::uint32_t now = loop_number.load();
       for (int i = 0; now == last && i < spins; ++i) {
         relax();
-        now = loop_number.load(std::memory_order_acquire);
+        now = loop_number.load();
       }
       if (now == last) {
-        loop_number.wait(last, std::memory_order_acquire);
+        loop_number.wait(last);
         continue;
       }
       if (stop.load(std::memory_order_acquire)) return;
@@ -100,20 +141,20 @@ struct ThreadPool::Impl {
     context = task_context;
     first = first_task;
     tasks = count;
-    done.store(0, std::memory_order_relaxed);
-    const std::uint32_t number = loop_number.load(std::memory_order_relaxed) + 1;
+    done.store_quietly(0);
+    const std::uint32_t number = loop_number.load() + 1;
     ticket.store((static_cast<std::uint64_t>(number) << 32) | count, std::memory_order_release);
-    loop_number.store(number, std::memory_order_release);
-    loop_number.notify_all();
+    loop_number.store(number);
+    loop_number.wake();
     work(0, number);
-    std::uint32_t finished = done.load(std::memory_order_acquire);
+    std::uint32_t finished = done.load();
     for (int i = 0; finished != count && i < spins; ++i) {
       relax();
-      finished = done.load(std::memory_order_acquire);
+      finished = done.load();
     }
     while (finished != count) {
-      done.wait(finished, std::memory_order_acquire);
-      finished = done.load(std::memory_order_acquire);
+      done.wait(finished);
+      finished = done.load();
     }
   }
 };
@@ -131,8 +172,8 @@ ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
 
 ThreadPool::~ThreadPool() {
   impl_->stop.store(true, std::memory_order_release);
-  impl_->loop_number.fetch_add(1, std::memory_order_release);
-  impl_->loop_number.notify_all();
+  impl_->loop_number.add(1);
+  impl_->loop_number.wake();
   for (std::thread& worker : impl_->workers) worker.join();
 }
 

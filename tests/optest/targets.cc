@@ -17,6 +17,14 @@ void read_outputs(Session& session, const Graph& graph, int step, Result& into) 
   for (const Graph::Output& o : graph.outputs) into[at_step(o.name, step)] = session.read(o.name).f32;
 }
 
+// One for each number of threads, for all cases: WebAssembly has only the threads that it started with.
+std::shared_ptr<ThreadPool> pool_of(int threads) {
+  static std::map<int, std::shared_ptr<ThreadPool>> pools;
+  std::shared_ptr<ThreadPool>& pool = pools[threads];
+  if (!pool) pool = std::make_shared<ThreadPool>(threads);
+  return pool;
+}
+
 bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
 
 }  // namespace
@@ -30,19 +38,22 @@ const std::vector<Target>& targets() {
       {"cpu_1_thread", {.threads = 1}, true, false},
       {"cpu_3_threads", {.threads = 3}, true, false},
       {"cpu_reloaded", {.threads = 2}, true, true},
+#if !defined(__EMSCRIPTEN__) || defined(TABGRAD_TEST_PAGE)
       {"webgpu", {.device = "webgpu"}, false, false},
       {"webgpu_noclaim", {.device = "webgpu", .claim = false}, false, false},
       {"webgpu_nofuse", {.device = "webgpu", .fuse = false}, false, true},
+#endif
   };
   return rows;
 }
 
 Session open(const Target& target, const std::vector<EntryGraph>& entries) {
-  if (!target.reload) return make_session(entries, target.options);
-  const std::vector<std::uint8_t> bytes = serialize(compile(entries, device_caps(target.options), target.options.device));
-  auto pool = std::make_unique<ThreadPool>(target.options.threads);
-  std::unique_ptr<Backend> backend = make_backend(parse_program(bytes.data(), bytes.size(), "bytes"), target.options, *pool);
-  return Session(std::move(backend), std::move(pool));
+  SessionOptions options = target.options;
+  options.pool = pool_of(options.threads);
+  if (!target.reload) return make_session(entries, options);
+  const std::vector<std::uint8_t> bytes = serialize(compile(entries, device_caps(options), options.device));
+  std::unique_ptr<Backend> backend = make_backend(parse_program(bytes.data(), bytes.size(), "bytes"), options, *options.pool);
+  return Session(std::move(backend), options.pool);
 }
 
 Result run(const Target& target, const Case& test, const Prepared& prepared) {

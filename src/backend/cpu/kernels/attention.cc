@@ -122,7 +122,7 @@ void forward_head(const Attention& s, int64_t batch, int64_t head, float* out, f
 
 float dot(const float* a, const float* b, int64_t n) {
   V sum = hn::Zero(F());
-  for_each(n, [&](int64_t i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(a + i), part.load(b + i), sum); });
+  for_each(n, [&](int64_t i, auto part) HWY_ATTR { sum = mul_add(part.load(a + i), part.load(b + i), sum); });
   return hn::ReduceSum(F(), sum);
 }
 

@@ -45,7 +45,7 @@ HWY_INLINE void finish(int64_t n, const float* xw, float* gates, const float* h_
     const V next = tanh_v(hn::Add(part.load(xw + 2 * n + j), recurrent));
     const V z = part.load(gates + n + j);
     V out = hn::Mul(hn::Sub(one, z), next);
-    if (h_before != nullptr) out = hn::MulAdd(z, part.load(h_before + j), out);
+    if (h_before != nullptr) out = mul_add(z, part.load(h_before + j), out);
     part.store(next, gates + 2 * n + j);
     part.store(out, h + j);
   });
@@ -94,7 +94,7 @@ void backward_zn(int64_t n, const float* gates, const float* h_before, const flo
     const V d = hn::Add(part.load(dh + j), part.load(dh_later + j));
     const V before = h_before == nullptr ? hn::Zero(F()) : part.load(h_before + j);
     part.store(hn::Mul(hn::Mul(d, hn::Sub(before, next)), hn::Mul(z, hn::Sub(one, z))), da + n + j);
-    part.store(hn::Mul(hn::Mul(d, hn::Sub(one, z)), hn::NegMulAdd(next, next, one)), da + 2 * n + j);
+    part.store(hn::Mul(hn::Mul(d, hn::Sub(one, z)), neg_mul_add(next, next, one)), da + 2 * n + j);
     part.store(hn::Mul(d, z), dh_later + j);
   });
 }
@@ -116,7 +116,7 @@ void backward_r_before(int64_t n, const float* gates, const float* h_before, con
     const V r = part.load(gates + j), d = part.load(dm + j);
     const V before = h_before == nullptr ? hn::Zero(F()) : part.load(h_before + j);
     part.store(hn::Mul(hn::Mul(d, before), hn::Mul(r, hn::Sub(one, r))), da + j);
-    part.store(hn::MulAdd(d, r, part.load(dh_later + j)), dh_later + j);
+    part.store(mul_add(d, r, part.load(dh_later + j)), dh_later + j);
   });
 }
 

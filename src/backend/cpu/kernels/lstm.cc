@@ -25,7 +25,7 @@ void forward_row(int64_t n, float* gates, const float* c_before, float* c, float
     const V g = tanh_v(part.load(gates + 2 * n + j));
     const V o = sigmoid_v(part.load(gates + 3 * n + j));
     V cell = hn::Mul(i, g);
-    if (c_before != nullptr) cell = hn::MulAdd(f, part.load(c_before + j), cell);
+    if (c_before != nullptr) cell = mul_add(f, part.load(c_before + j), cell);
     part.store(i, gates + j);
     part.store(f, gates + n + j);
     part.store(g, gates + 2 * n + j);
@@ -63,11 +63,11 @@ void backward_row(int64_t n, const float* gates, const float* c, const float* c_
     const V d = hn::Add(part.load(dh + j), part.load(dh_later + j));
     const V tc = tanh_v(part.load(c + j));
     const V d_o = hn::Mul(d, o);
-    const V dcell = hn::MulAdd(d_o, hn::NegMulAdd(tc, tc, one), part.load(dc + j));
+    const V dcell = mul_add(d_o, neg_mul_add(tc, tc, one), part.load(dc + j));
     const V before = c_before == nullptr ? hn::Zero(F()) : part.load(c_before + j);
     part.store(hn::Mul(hn::Mul(hn::Mul(dcell, g), i), hn::Sub(one, i)), dgates + j);
     part.store(hn::Mul(hn::Mul(hn::Mul(dcell, before), f), hn::Sub(one, f)), dgates + n + j);
-    part.store(hn::Mul(hn::Mul(dcell, i), hn::NegMulAdd(g, g, one)), dgates + 2 * n + j);
+    part.store(hn::Mul(hn::Mul(dcell, i), neg_mul_add(g, g, one)), dgates + 2 * n + j);
     part.store(hn::Mul(hn::Mul(d_o, tc), hn::Sub(one, o)), dgates + 3 * n + j);
     part.store(hn::Mul(dcell, f), dc + j);
   });

@@ -39,7 +39,7 @@ void forward_row(const Norm& s, int64_t r, float* y, float* mean, float* rstd) {
   const V shift = set(average);
   for_each(n, [&](int64_t i, auto part) HWY_ATTR {
     const V centred = part.keep(hn::Sub(part.load(x + i), shift));
-    sum = hn::MulAdd(centred, centred, sum);
+    sum = mul_add(centred, centred, sum);
   });
   const float inverse = 1.0f / std::sqrt(hn::ReduceSum(F(), sum) * inverse_n + s.eps);
   rstd[r] = inverse;
@@ -47,7 +47,7 @@ void forward_row(const Norm& s, int64_t r, float* y, float* mean, float* rstd) {
   if (s.beta != nullptr) {
     for_each(n, [&](int64_t i, auto part) HWY_ATTR {
       const V normal = hn::Mul(hn::Sub(part.load(x + i), shift), scale);
-      part.store(hn::MulAdd(normal, part.load(s.gamma + i), part.load(s.beta + i)), y + r * n + i);
+      part.store(mul_add(normal, part.load(s.gamma + i), part.load(s.beta + i)), y + r * n + i);
     });
   } else {
     for_each(n, [&](int64_t i, auto part) HWY_ATTR {
@@ -72,8 +72,8 @@ void backward_row(const Norm& s, int64_t r, const float* mean, const float* rstd
     const V normal = hn::Mul(hn::Sub(part.load(x + i), shift), scale);
     const V w = hn::Mul(d, part.load(s.gamma + i));
     sum_w = hn::Add(sum_w, w);
-    sum_wx = hn::MulAdd(w, normal, sum_wx);
-    part.store(hn::MulAdd(d, normal, part.load(dgamma + i)), dgamma + i);
+    sum_wx = mul_add(w, normal, sum_wx);
+    part.store(mul_add(d, normal, part.load(dgamma + i)), dgamma + i);
     if (!s.rms) part.store(hn::Add(d, part.load(dbeta + i)), dbeta + i);
   });
   const float inverse_n = 1.0f / static_cast<float>(n);

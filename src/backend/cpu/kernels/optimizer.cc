@@ -31,14 +31,14 @@ void sgd(const Optimizer& s, const Segment& q, int64_t begin, int64_t end, float
   for_each(end - begin, [&](int64_t i, auto part) HWY_ATTR {
     const int64_t at = begin + i;
     const V p = part.load(q.p + at);
-    const V g = hn::MulAdd(decay, p, hn::Mul(part.load(q.g + at), scale));
+    const V g = mul_add(decay, p, hn::Mul(part.load(q.g + at), scale));
     V step = g;
     if (!plain) {
-      const V v = hn::MulAdd(momentum, part.load(q.v + at), g);
+      const V v = mul_add(momentum, part.load(q.v + at), g);
       part.store(v, q.v + at);
-      step = s.nesterov ? hn::MulAdd(momentum, v, g) : v;
+      step = s.nesterov ? mul_add(momentum, v, g) : v;
     }
-    part.store(hn::NegMulAdd(lr, step, p), q.p + at);
+    part.store(neg_mul_add(lr, step, p), q.p + at);
   });
 }
 
@@ -53,16 +53,16 @@ void adam(const Optimizer& s, const Segment& q, int64_t begin, int64_t end, floa
     V p = part.load(q.p + at);
     V g = hn::Mul(part.load(q.g + at), scale);
     if constexpr (kDecoupled) {
-      p = hn::NegMulAdd(shrink, p, p);
+      p = neg_mul_add(shrink, p, p);
     } else {
-      g = hn::MulAdd(decay, p, g);
+      g = mul_add(decay, p, g);
     }
-    const V m = hn::MulAdd(beta1, part.load(q.m + at), hn::Mul(rest1, g));
-    const V v = hn::MulAdd(beta2, part.load(q.v + at), hn::Mul(rest2, hn::Mul(g, g)));
+    const V m = mul_add(beta1, part.load(q.m + at), hn::Mul(rest1, g));
+    const V v = mul_add(beta2, part.load(q.v + at), hn::Mul(rest2, hn::Mul(g, g)));
     part.store(m, q.m + at);
     part.store(v, q.v + at);
-    const V bottom = hn::MulAdd(hn::Sqrt(v), root, eps);
-    part.store(hn::NegMulAdd(step, hn::Div(m, bottom), p), q.p + at);
+    const V bottom = mul_add(hn::Sqrt(v), root, eps);
+    part.store(neg_mul_add(step, hn::Div(m, bottom), p), q.p + at);
   });
 }
 
@@ -85,10 +85,10 @@ double squares(const float* x, int64_t n) {
     const auto a = hn::PromoteTo(f64, hn::LoadU(half, x + i)), b = hn::PromoteTo(f64, hn::LoadU(half, x + i + kStep));
     const auto c = hn::PromoteTo(f64, hn::LoadU(half, x + i + 2 * kStep));
     const auto d = hn::PromoteTo(f64, hn::LoadU(half, x + i + 3 * kStep));
-    sum0 = hn::MulAdd(a, a, sum0);
-    sum1 = hn::MulAdd(b, b, sum1);
-    sum2 = hn::MulAdd(c, c, sum2);
-    sum3 = hn::MulAdd(d, d, sum3);
+    sum0 = mul_add(a, a, sum0);
+    sum1 = mul_add(b, b, sum1);
+    sum2 = mul_add(c, c, sum2);
+    sum3 = mul_add(d, d, sum3);
   }
   double total = hn::ReduceSum(f64, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
   for (; i < n; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);

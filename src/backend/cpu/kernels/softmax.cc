@@ -47,7 +47,7 @@ void softmax_row(const float* x, float* y, int64_t n) {
 // dx = y ⊙ (dy − Σ y·dy)
 void softmax_row_backward(const float* y, const float* dy, float* dx, int64_t n) {
   V sum = hn::Zero(F());
-  for_each(n, [&](int64_t i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(y + i), part.load(dy + i), sum); });
+  for_each(n, [&](int64_t i, auto part) HWY_ATTR { sum = mul_add(part.load(y + i), part.load(dy + i), sum); });
   const V dot = set(hn::ReduceSum(F(), sum));
   for_each(n, [&](int64_t i, auto part)
                   HWY_ATTR { part.store(hn::Mul(part.load(y + i), hn::Sub(part.load(dy + i), dot)), dx + i); });

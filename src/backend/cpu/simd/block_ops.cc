@@ -63,14 +63,14 @@ struct Erf {
 struct Gelu {
   static HWY_INLINE V apply(V a) {
     const V half = hn::Mul(set(0.5f), a);
-    return hn::MulAdd(half, erf_v(hn::Mul(a, set(0.70710678f))), half);
+    return mul_add(half, erf_v(hn::Mul(a, set(0.70710678f))), half);
   }
 };
 struct GeluSlope {
   static HWY_INLINE V apply(V a) {
-    const V distribution = hn::MulAdd(set(0.5f), erf_v(hn::Mul(a, set(0.70710678f))), set(0.5f));
+    const V distribution = mul_add(set(0.5f), erf_v(hn::Mul(a, set(0.70710678f))), set(0.5f));
     const V density = hn::Mul(set(0.39894228f), exp_full(hn::Mul(hn::Mul(a, a), set(-0.5f))));
-    return hn::MulAdd(a, density, distribution);
+    return mul_add(a, density, distribution);
   }
 };
 struct Sin {

@@ -18,6 +18,8 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "backend/cpu/simd/fused_inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tabgrad::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -38,15 +40,15 @@ HWY_INLINE V min_v(V a, V b) { return hn::IfThenElse(hn::Eq(a, a), hn::Min(a, b)
 // x = n·ln2 + r with |r| ≤ ln2/2; returns expm1(r) and n. ln2 is split in two so that n·kLn2High is exact.
 HWY_INLINE V expm1_reduced(V x, V& n) {
   n = hn::Round(hn::Mul(x, set(1.44269504f)));
-  V r = hn::NegMulAdd(n, set(0.693359375f), x);
-  r = hn::NegMulAdd(n, set(-2.12194440e-4f), r);
+  V r = neg_mul_add(n, set(0.693359375f), x);
+  r = neg_mul_add(n, set(-2.12194440e-4f), r);
   // (expm1(r) − r)/r² by weighted least squares over |r| ≤ ln2/2, relative error of exp below 4e-9.
   V p = set(0.0013950479f);
-  p = hn::MulAdd(p, r, set(0.008368884f));
-  p = hn::MulAdd(p, r, set(0.041666206f));
-  p = hn::MulAdd(p, r, set(0.16666518f));
-  p = hn::MulAdd(p, r, set(0.5f));
-  return hn::MulAdd(p, hn::Mul(r, r), r);
+  p = mul_add(p, r, set(0.008368884f));
+  p = mul_add(p, r, set(0.041666206f));
+  p = mul_add(p, r, set(0.16666518f));
+  p = mul_add(p, r, set(0.5f));
+  return mul_add(p, hn::Mul(r, r), r);
 }
 
 // 2^n for a whole n in [-126, 127].
@@ -61,7 +63,7 @@ HWY_INLINE V exp_clamped(V x) {
   V n;
   const V q = expm1_reduced(x, n);
   const V scale = pow2(n);
-  return hn::MulAdd(scale, q, scale);
+  return mul_add(scale, q, scale);
 }
 
 // exp for x ≤ 0: below -87 the result is 0, so that a masked or far logit gets no weight at all.
@@ -78,7 +80,7 @@ HWY_INLINE V exp_full(V x) {
   const V half = hn::Floor(hn::Mul(n, set(0.5f)));
   const V s1 = pow2(half);
   const V s2 = pow2(hn::Sub(n, half));
-  return hn::Mul(hn::MulAdd(s1, q, s1), s2);
+  return hn::Mul(mul_add(s1, q, s1), s2);
 }
 
 // tanh(|x|) = e/(e+2) with e = expm1(2|x|); 2^n·expm1(r) + (2^n − 1) keeps the relative accuracy near 0.
@@ -87,7 +89,7 @@ HWY_INLINE V tanh_v(V x) {
   V n;
   const V q = expm1_reduced(y, n);
   const V scale = pow2(n);
-  const V e = hn::MulAdd(scale, q, hn::Sub(scale, set(1.0f)));
+  const V e = mul_add(scale, q, hn::Sub(scale, set(1.0f)));
   return hn::CopySignToAbs(hn::Div(e, hn::Add(e, set(2.0f))), x);
 }
 
@@ -104,19 +106,19 @@ HWY_INLINE V erf_v(V x) {
   const V t = hn::Min(set(4.0f), hn::Abs(x));
   const V s = hn::Mul(x, x);
   V p = set(-0.0005953739f);
-  p = hn::MulAdd(p, s, set(0.00498594f));
-  p = hn::MulAdd(p, s, set(-0.02676172f));
-  p = hn::MulAdd(p, s, set(0.112816826f));
-  p = hn::MulAdd(p, s, set(-0.3761248f));
-  p = hn::MulAdd(p, s, set(0.12837915f));
-  const V small = hn::MulAdd(p, x, x);
+  p = mul_add(p, s, set(0.00498594f));
+  p = mul_add(p, s, set(-0.02676172f));
+  p = mul_add(p, s, set(0.112816826f));
+  p = mul_add(p, s, set(-0.3761248f));
+  p = mul_add(p, s, set(0.12837915f));
+  const V small = mul_add(p, x, x);
   V q = set(-1.1231466e-05f);
-  q = hn::MulAdd(q, t, set(0.0003228054f));
-  q = hn::MulAdd(q, t, set(-0.003642465f));
-  q = hn::MulAdd(q, t, set(0.023762075f));
-  q = hn::MulAdd(q, t, set(-0.10623689f));
-  q = hn::MulAdd(q, t, set(-0.6351513f));
-  q = hn::MulAdd(q, t, set(-1.1286485f));
+  q = mul_add(q, t, set(0.0003228054f));
+  q = mul_add(q, t, set(-0.003642465f));
+  q = mul_add(q, t, set(0.023762075f));
+  q = mul_add(q, t, set(-0.10623689f));
+  q = mul_add(q, t, set(-0.6351513f));
+  q = mul_add(q, t, set(-1.1286485f));
   const V large = hn::Sub(set(1.0f), exp_clamped(hn::Mul(q, t)));
   return hn::IfThenElse(hn::Gt(t, set(0.925f)), hn::CopySignToAbs(large, x), small);
 }

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backend/cpu/simd/fused_inl.h"
 #include "backend/cpu/simd/tile_inl.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ HWY_INLINE void step(V (&acc)[kMr][kNv], const float* const* HWY_RESTRICT a, std
     const float value = kByRow ? a[i / 3][(i % 3) * a_stride] : a[0][i];
     const V av = hn::Set(f, value);
     HWY_UNROLL(4)
-    for (int j = 0; j < kNv; ++j) acc[i][j] = hn::MulAdd(av, bv[j], acc[i][j]);
+    for (int j = 0; j < kNv; ++j) acc[i][j] = mul_add(av, bv[j], acc[i][j]);
   }
 }
 
