@@ -1,0 +1,16 @@
+// npm run bench:picture -- RESULT.json PICTURE.svg
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Curve } from './curve_rows.ts';
+import { curveSvg } from './curve_svg.ts';
+
+const [from, to] = process.argv.slice(2);
+if (!from || !to) {
+  console.error('usage: npm run bench:picture -- RESULT.json PICTURE.svg');
+  process.exit(2);
+}
+const curve = JSON.parse(readFileSync(from, 'utf8')) as Curve;
+if (curve.schema !== 'tabgrad-curve/1') {
+  console.error(`${from}: not a tabgrad-curve/1 result but '${curve.schema}'`);
+  process.exit(2);
+}
+writeFileSync(to, curveSvg(curve));
