@@ -1,4 +1,5 @@
 // Runs the Emscripten ES module named by ?module=URL with the arguments ?arg=…&arg=… in a worker, as pages of the project do.
+// ?options=URL: an ES module whose default export gives more options of the module.
 // Its output goes to the console; { exit, lines, isolated } goes back to the test.
 const query = new URL(location.href).searchParams;
 const worker = new Worker(new URL('module_worker.js', import.meta.url), { type: 'module' });
@@ -14,4 +15,5 @@ worker.onerror = (event) => {
   lines.push(`error: ${event.message} (${event.filename}:${event.lineno})`);
   void finish(-1);
 };
-worker.postMessage({ module: new URL(query.get('module'), location.href).href, args: query.getAll('arg') });
+const address = (name) => query.get(name) && new URL(query.get(name), location.href).href;
+worker.postMessage({ module: address('module'), options: address('options'), args: query.getAll('arg') });

@@ -1,5 +1,5 @@
 // The worker of module.js. A program ends by returning from main, by exit(), or by a trap, which counts as exit code -1.
-onmessage = async ({ data: { module, args } }) => {
+onmessage = async ({ data: { module, options, args } }) => {
   let exit = 0;
   const line = (text) => postMessage({ line: text });
   const ended = (code) => {
@@ -7,7 +7,8 @@ onmessage = async ({ data: { module, args } }) => {
   };
   try {
     const { default: start } = await import(module);
-    await start({ arguments: args, print: line, printErr: line, onExit: ended, quit: ended });
+    const more = options ? (await import(options)).default() : {};
+    await start({ ...more, arguments: args, print: line, printErr: line, onExit: ended, quit: ended });
   } catch (error) {
     if (error?.name === 'ExitStatus') exit = error.status;
     else {

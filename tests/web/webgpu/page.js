@@ -1,2 +1,2 @@
-import * as tg from '/tabgrad/runtime.js';
+import * as tg from '/runtime/bundle.js';
 globalThis.tg = tg;

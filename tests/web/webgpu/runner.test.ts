@@ -1,10 +1,11 @@
 // packages/tabgrad's runner of Programs on WebGPU in Chromium, on a software GPU: a Program of two shaders whose results are
-// known, errors, a lost device, and a steady state that keeps nothing. Needs `npm run build -w tabgrad`.
+// known, errors, a lost device, and a steady state that keeps nothing.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { smallParts, write } from '../../../packages/tabgrad/test/small_program.ts';
 import { type Chromium, launchChromium } from '../lib/browsers.ts';
 import { serve, type Server } from '../lib/server.ts';
+import { bundled } from './bundled.ts';
 
 type Runtime = typeof import('../../../packages/tabgrad/src/runtime/index.ts');
 declare global {
@@ -20,10 +21,8 @@ let server: Server;
 let page: Page;
 beforeAll(async () => {
   browser = await launchChromium({ gpu: 'software', args: ['--js-flags=--expose-gc', '--enable-precise-memory-info'] });
-  server = await serve({
-    '/': import.meta.dirname,
-    '/tabgrad/': `${import.meta.dirname}/../../../packages/tabgrad/dist`,
-  });
+  const runtime = await bundled(`${import.meta.dirname}/../../../packages/tabgrad/src/runtime/index.ts`);
+  server = await serve({ '/': import.meta.dirname, '/runtime/': runtime.folder });
   page = await browser.newPage();
   await page.goto(`${server.url}page.html`);
   const bytes = [...write(smallParts())];

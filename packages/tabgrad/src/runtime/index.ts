@@ -5,3 +5,5 @@ export type * from '../program/program.ts';
 export { DeviceLost, type Runner, type Values } from './runner.ts';
 export { openDevice, useDevice, type WebGpuDevice } from './webgpu_device.ts';
 export { loadWebGpu } from './webgpu.ts';
+export { readSafetensors, type Tensors } from './safetensors.ts';
+export { Training, type TrainingEvent, type TrainingPlan } from './training.ts';
