@@ -30,7 +30,7 @@ export function LossChart({ steps, losses, stepsPerEpoch, trainLoss, validationL
     logY: wantsLog([...trainLoss, ...validationLoss]) && losses.every((loss) => loss > 0),
     lines: [
       { label: 'each step', ink: 'muted', width: 1, opacity: 0.55, spanGaps: true, noisy: true },
-      { label: 'training', ink: 'model', width: 2, spanGaps: true },
+      { label: 'training', ink: 'model', width: 2, spanGaps: true, points: trainLoss.length === 1 },
       { label: 'validation', ink: 'second', width: 2, spanGaps: true, points: validationLoss.length < 60 },
     ],
   };

@@ -116,9 +116,8 @@ function lossText(run: Run): string {
   const parts: string[] = [];
   if (run.result?.message) parts.push(run.result.message);
   if (trainLoss.length > 0) {
-    parts.push(
-      `Training loss ${shortNumber(trainLoss[0])} in the first epoch, ${shortNumber(trainLoss.at(-1))} in the latest.`,
-    );
+    const latest = trainLoss.length > 1 ? `, ${shortNumber(trainLoss.at(-1))} in the latest` : '';
+    parts.push(`Training loss ${shortNumber(trainLoss[0])} in the first epoch${latest}.`);
   }
   if (validationLoss.length > 0) {
     parts.push(
