@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Notices } from '../../../components/alert';
+import { Alert, Notices } from '../../../components/alert';
 import { ForecastChart } from '../../../charts/forecast_chart';
 import { Stats, type Stat } from '../../../components/stats';
 import type { BandSeries, RunResult } from '../../../engine/types';
@@ -33,6 +33,11 @@ export function Result({ result }: { result: RunResult }) {
       <h2 id="result-title" ref={heading} tabIndex={-1}>
         {target}: forecast by {result.title}
       </h2>
+      {result.ended === 'diverged' && (
+        <Alert tone="error" title="Training went wrong">
+          {result.message}
+        </Alert>
+      )}
       <p class={`verdict ${won ? 'verdict-good' : 'verdict-bad'}`}>{result.verdict}</p>
       <Stats stats={figures(result)} />
       <HeldOut result={result} />
