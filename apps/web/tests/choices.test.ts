@@ -63,6 +63,7 @@ test('choices become settings of the right types', () => {
 
 test('parts of the split add up to 1', () => {
   expect(settingsOf({ test: '30' }, kDefaults).split).toEqual({ train: 0.6, validation: 0.1, test: 0.3 });
+  expect(() => settingsOf({ test: '95' }, kDefaults)).toThrow('nothing to train on');
 });
 
 test('quantile loss asks for the quantiles of the band', () => {
@@ -126,12 +127,29 @@ test('columns that a file lacks are dropped and told', () => {
   expect(fitToTable({ target: 'x', features: 'y' }, table)).toEqual({ choices: {}, dropped: ['x', 'y'] });
 });
 
-test("the engine's option names are shown as the page's labels, and lead to the field", () => {
+test("settings in the engine's sentences get the page's labels, and lead to the field", () => {
   expect(explain('--horizon 900 is too long. Lower --horizon or --window.')).toEqual({
     text: '“Horizon” 900 is too long. Lower “Horizon” or “Window”.',
     field: 'horizon',
   });
-  expect(explain('window 0 is not possible.')).toEqual({ text: 'window 0 is not possible.', field: 'window' });
+  expect(explain('season 49 is longer than the window.')).toEqual({
+    text: 'season 49 is longer than the window.',
+    field: 'season',
+  });
+  expect(explain('settings: units must be from 1 to 4096, got 60000')).toEqual({
+    text: 'units must be from 1 to 4096, got 60000',
+    field: 'units',
+  });
+  expect(explain("Setting 'training.batch' is not possible: from 1 to 1000000.")).toEqual({
+    text: '“Batch size” is not possible: from 1 to 1000000.',
+    field: 'batch',
+  });
+  expect(explain('Lower --lr, or clip gradients with --clip 1. --unknown stays.').text).toBe(
+    'Lower “Learning rate”, or clip gradients with “Clip gradients at” 1. --unknown stays.',
+  );
   expect(explain('test windows are too few.').field).toBe(null);
-  expect(explain('sales.csv row 3: 4 cells instead of 5.').field).toBe(null);
+  expect(explain('sales.csv row 3: 4 cells instead of 5.')).toEqual({
+    text: 'sales.csv row 3: 4 cells instead of 5.',
+    field: null,
+  });
 });

@@ -46,6 +46,11 @@ function change(id: string, patch: Partial<Run>): void {
   if (current && current.id === id) run.value = { ...current, ...patch };
 }
 
+/** The engine's words about settings as the page has them. */
+function readable(result: RunResult): RunResult {
+  return { ...result, message: explain(result.message).text };
+}
+
 /** Events can come before the reply that names their run: they wait for it. */
 let early: (() => void)[] = [];
 
@@ -81,7 +86,7 @@ export function restore(id: string, opened: (table: TableInfo, plan: RunPlan) =>
     const reply = await call('restore', { run: id });
     opened(reply.table, reply.plan);
     const base = begun(reply.run, reply.plan);
-    return reply.result ? { ...base, state: 'ended', result: reply.result } : base;
+    return reply.result ? { ...base, state: 'ended', result: readable(reply.result) } : base;
   });
 }
 
@@ -116,7 +121,7 @@ onEvent((event) =>
         return;
       }
       case 'ended':
-        change(event.result.run, { state: 'ended', result: event.result });
+        change(event.result.run, { state: 'ended', result: readable(event.result) });
         return;
       case 'failed':
         change(event.run, { state: 'failed', error: explain(event.error).text });

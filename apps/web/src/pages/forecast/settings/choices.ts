@@ -62,6 +62,7 @@ export function settingsOf(choices: Choices, defaults: ForecastSettings): DeepPa
   if (result.model?.loss === 'quantile') result.model.quantiles = kQuantiles;
   if (result.split) {
     const { validation = defaults.split.validation, test = defaults.split.test } = result.split;
+    if (validation + test >= 1) throw new Error('--test: validation and test together leave nothing to train on.');
     result.split = { train: Number((1 - validation - test).toFixed(9)), validation, test };
   }
   return result;

@@ -291,16 +291,25 @@ export function fieldOf(key: string): Field | undefined {
   return kByKey.get(key);
 }
 
-/**
- * The engine's text, with options as the shell names them ("--horizon") by their labels on this page; and the field that it is
- * about when it begins with one and its value.
- */
+/** How the engine begins a sentence about a setting: by the shell's option, by the option's name before a value, or by its place. */
+const kBeginnings = [
+  /^(?:settings: )?--([a-z]+)\b/,
+  /^settings: ([a-z]+)\b/,
+  /^([a-z]+) (?=[-\d])/,
+  /^Setting '([a-z_.]+)'/,
+];
+
+/** The engine's text with settings by their labels on this page; and the field that it is about, when it begins with one. */
 export function explain(error: string): { text: string; field: string | null } {
-  const [, first = ''] = /^(?:--)?([a-z]+):? (?=[-\d“])/.exec(error) ?? [];
-  const field = kByKey.get(first);
-  const text = error.replace(/--([a-z][a-z-]*)/g, (option, name: string) => {
-    const known = kByKey.get(name);
-    return known ? `“${known.label}”` : option;
-  });
+  const name = kBeginnings.map((beginning) => beginning.exec(error)?.[1]).find((found) => found !== undefined);
+  const field = kFields.find((known) => known.key === name || known.path === name);
+  const label = (key: string, otherwise: string) => {
+    const known = kFields.find((candidate) => candidate.key === key || candidate.path === key);
+    return known ? `“${known.label}”` : otherwise;
+  };
+  const text = error
+    .replace(/^settings: /, '')
+    .replace(/^Setting '([a-z_.]+)'/, (all, path: string) => label(path, all))
+    .replace(/--([a-z][a-z-]*)/g, (all, key: string) => label(key, all));
   return { text, field: field?.key ?? null };
 }
