@@ -2,27 +2,6 @@
 
 namespace tabgrad::codegen {
 
-std::string coordinates(const Dims& space, const std::string& linear, const std::string& prefix, int width,
-                        std::vector<std::string>& names) {
-  std::string text;
-  names.assign(space.size(), "");
-  std::string rest = linear;
-  for (std::size_t d = space.size(); d-- > 0;) {
-    names[d] = prefix + std::to_string(d);
-    const std::int64_t size = d + 1 == space.size() ? space[d] / width : space[d];
-    const std::string scale = d + 1 == space.size() && width > 1 ? " * " + std::to_string(width) : "";
-    if (d == 0) {
-      text += "let " + names[d] + " = " + rest + scale + ";\n";
-      break;
-    }
-    const std::string next = prefix + "q" + std::to_string(d);
-    text += "let " + names[d] + " = (" + rest + " % " + std::to_string(size) + ")" + scale + ";\nlet " + next + " = " + rest + " / " +
-            std::to_string(size) + ";\n";
-    rest = next;
-  }
-  return text;
-}
-
 namespace {
 
 PartArg* find_arg(Part& part, int id) {

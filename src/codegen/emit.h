@@ -30,9 +30,6 @@ std::string store_text(const Part& part, const std::vector<ArgInfo>& info, int a
                        const std::string& value, bool whole);
 // The body's stores for the indices of `options`.
 std::string print_stores(const Part& part, const std::vector<ArgInfo>& info, const Body& body, const PrintOptions& options);
-// Coordinates of element `linear` of a space as lets named prefix0, prefix1, …; the last one steps by `width`.
-std::string coordinates(const Dims& space, const std::string& linear, const std::string& prefix, int width,
-                        std::vector<std::string>& names);
 
 // A part from a text of templates/: constants as `const $NAME = value;` lines, then what stands before the line `// body` as
 // declarations, the rest as the body. Arguments take the names that are given, in order.

@@ -2,12 +2,35 @@
 
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 namespace tabgrad::codegen {
 namespace {
 
-std::string scalar_text(ScalarOp op, const std::string& a, const std::string& b, const std::string& c, int width) {
-  const std::string w = width == 4 ? "4" : "", one = width == 4 ? "vec4f(1.0)" : "1.0", zero = width == 4 ? "vec4f(0.0)" : "0.0";
+const char* float_type(Language language, bool wide) {
+  if (language == Language::kWgsl) return wide ? "vec4f" : "f32";
+  return wide ? "vec4" : "float";
+}
+
+std::string constant(Language language, const char* type, const std::string& name) {
+  return (language == Language::kWgsl ? std::string("let ") : std::string(type) + " ") + name + " = ";
+}
+
+// `operation`: "<", "==" or "!=".
+std::string comparison(const std::string& a, const char* operation, const std::string& b, Language language, bool wide) {
+  if (language == Language::kWgsl || !wide) return a + " " + operation + " " + b;
+  const std::string_view o = operation;
+  return std::string(o == "<" ? "lessThan(" : o == "==" ? "equal(" : "notEqual(") + a + ", " + b + ")";
+}
+
+std::string choice(const std::string& no, const std::string& yes, const std::string& test, Language language, bool wide) {
+  if (language == Language::kWgsl) return "select(" + no + ", " + yes + ", " + test + ")";
+  return wide ? "mix(" + no + ", " + yes + ", " + test + ")" : "(" + test + " ? " + yes + " : " + no + ")";
+}
+
+std::string scalar_text(ScalarOp op, const std::string& a, const std::string& b, const std::string& c, Language language, bool wide) {
+  const std::string type = float_type(language, wide), w = wide && language == Language::kWgsl ? "4" : "";
+  const std::string one = wide ? type + "(1.0)" : "1.0", zero = wide ? type + "(0.0)" : "0.0";
   switch (op) {
     case ScalarOp::kNeg: return "-" + a;
     case ScalarOp::kAbs: return "abs(" + a + ")";
@@ -31,9 +54,9 @@ std::string scalar_text(ScalarOp op, const std::string& a, const std::string& b,
     case ScalarOp::kDiv: return a + " / " + b;
     case ScalarOp::kMax: return "max(" + a + ", " + b + ")";
     case ScalarOp::kMin: return "min(" + a + ", " + b + ")";
-    case ScalarOp::kLess: return "select(" + zero + ", " + one + ", " + a + " < " + b + ")";
-    case ScalarOp::kEqual: return "select(" + zero + ", " + one + ", " + a + " == " + b + ")";
-    case ScalarOp::kSelect: return "select(" + c + ", " + b + ", " + a + " != " + zero + ")";
+    case ScalarOp::kLess: return choice(zero, one, comparison(a, "<", b, language, wide), language, wide);
+    case ScalarOp::kEqual: return choice(zero, one, comparison(a, "==", b, language, wide), language, wide);
+    case ScalarOp::kSelect: return choice(c, b, comparison(a, "!=", zero, language, wide), language, wide);
   }
   TG_CHECK(false);
 }
@@ -71,6 +94,38 @@ std::string affine(const Dims& coef, std::int64_t offset, const std::vector<std:
   return text;
 }
 
+std::string coordinates(const Dims& space, const std::string& linear, const std::string& prefix, int width,
+                        std::vector<std::string>& names, Language language) {
+  std::string text;
+  names.assign(space.size(), "");
+  std::string rest = linear;
+  auto integer = [language](const std::string& name) { return constant(language, "int", name); };
+  for (std::size_t d = space.size(); d-- > 0;) {
+    names[d] = prefix + std::to_string(d);
+    const std::int64_t size = d + 1 == space.size() ? space[d] / width : space[d];
+    const std::string scale = d + 1 == space.size() && width > 1 ? " * " + std::to_string(width) : "";
+    if (d == 0) {
+      text += integer(names[d]) + rest + scale + ";\n";
+      break;
+    }
+    const std::string next = prefix + "q" + std::to_string(d);
+    text += integer(names[d]) + "(" + rest + " % " + std::to_string(size) + ")" + scale + ";\n" + integer(next) + rest + " / " +
+            std::to_string(size) + ";\n";
+    rest = next;
+  }
+  return text;
+}
+
+bool random_by_fours(const Body& body) {
+  for (const Instr& i : body.code) {
+    if (i.kind != InstrKind::kRandom) continue;
+    if (i.affine.offset % 4 != 0 || i.affine.coef.empty() || i.affine.coef.back() != 1) return false;
+    for (std::size_t d = 0; d + 1 < i.affine.coef.size(); ++d)
+      if (i.affine.coef[d] % 4 != 0) return false;
+  }
+  return true;
+}
+
 bool widens(const Body& body) {
   if (body.space.empty() || body.space.back() % 4 != 0) return false;
   auto plain = [&](const FlatAccess& at, bool store) {
@@ -96,8 +151,9 @@ bool widens(const Body& body) {
 
 std::string print_code(const Body& body, const PrintOptions& o) {
   std::string out;
-  const bool wide = o.width == 4;
-  const std::string type = wide ? "vec4f" : "f32";
+  const bool wide = o.width == 4, glsl = o.language == Language::kGlsl;
+  const std::string type = float_type(o.language, wide), scalar = float_type(o.language, false);
+  const std::string integer = glsl ? "int" : "i32", word = glsl ? "uint" : "u32", integers = glsl ? "ivec4" : "vec4i";
   auto name = [&](int i) { return o.prefix + std::to_string(i); };
   for (std::size_t i = 0; i < body.code.size(); ++i) {
     const Instr& in = body.code[i];
@@ -109,14 +165,14 @@ std::string print_code(const Body& body, const PrintOptions& o) {
         if (!text.empty()) break;
         const bool splat = wide && l.at.strides.back() == 0;
         std::string element = o.load(l, affine(l.at.strides, l.at.offset, o.index), wide && !splat);
-        if (splat) element = "vec4f(" + element + ")";
+        if (splat) element = type + "(" + element + ")";
         const std::string test = range_test(l.at.ranges, body.space, o.index);
         if (test.empty()) {
           text = element;
           break;
         }
         // Under `if`: outside of the range the element may lie outside of the buffer.
-        out += "var " + name(static_cast<int>(i)) + " = " + type + "(0.0);\n";
+        out += (glsl ? type + " " : std::string("var ")) + name(static_cast<int>(i)) + " = " + type + "(0.0);\n";
         if (test != "false") out += "if (" + test + ") { " + name(static_cast<int>(i)) + " = " + element + "; }\n";
         continue;
       }
@@ -124,22 +180,22 @@ std::string print_code(const Body& body, const PrintOptions& o) {
       case InstrKind::kUniform: text = type + "(tg_uniform(" + std::to_string(in.index) + "u))"; break;
       case InstrKind::kIndex: {
         const std::string at = affine(in.affine.coef, in.affine.offset, o.index);
-        text = "f32(" + at + ")";
+        text = scalar + "(" + at + ")";
         if (wide && in.affine.coef.back() != 0)
-          text = "vec4f(vec4i(" + at + ") + " + std::to_string(in.affine.coef.back()) + " * vec4i(0, 1, 2, 3))";
+          text = type + "(" + integers + "(" + at + ") + " + std::to_string(in.affine.coef.back()) + " * " + integers + "(0, 1, 2, 3))";
         else if (wide)
-          text = "vec4f(" + text + ")";
+          text = type + "(" + text + ")";
         break;
       }
       case InstrKind::kRandom:
-        text = "tg_random(" + std::to_string(static_cast<std::uint32_t>(in.index)) + "u, u32(" +
+        text = (wide ? "tg_random4(" : "tg_random(") + std::to_string(static_cast<std::uint32_t>(in.index)) + "u, " + word + "(" +
                affine(in.affine.coef, in.affine.offset, o.index) + "))";
         break;
       case InstrKind::kScalar:
-        text = scalar_text(in.scalar, name(in.a), in.b >= 0 ? name(in.b) : "", in.c >= 0 ? name(in.c) : "", o.width);
+        text = scalar_text(in.scalar, name(in.a), in.b >= 0 ? name(in.b) : "", in.c >= 0 ? name(in.c) : "", o.language, wide);
         break;
     }
-    out += "let " + name(static_cast<int>(i)) + " = " + text + ";\n";
+    out += constant(o.language, type.c_str(), name(static_cast<int>(i))) + text + ";\n";
   }
   return out;
 }

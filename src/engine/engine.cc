@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/webgl/webgl_caps.h"
 #include "backend/webgpu/webgpu_caps.h"
 #include "base/flags.h"
 #ifdef __EMSCRIPTEN__
@@ -60,9 +61,11 @@ std::vector<std::string> Session::names(BufferRole role) const {
 }
 
 Caps device_caps(const SessionOptions& options) {
-  if (options.device != "cpu" && options.device != "webgpu")
-    fail("device '", options.device, "' is not known; this build has: cpu, webgpu");
-  Caps caps = options.device == "cpu" ? cpu_caps() : webgpu_caps();
+  if (options.device != "cpu" && options.device != "webgpu" && options.device != "webgl")
+    fail("device '", options.device, "' is not known; this build has: cpu, webgpu, webgl");
+  Caps caps = options.device == "cpu" ? cpu_caps() : options.device == "webgpu" ? webgpu_caps() : webgl_caps();
+  if (options.max_texture_dim > 0) caps.max_texture_dim = options.max_texture_dim;
+  if (options.max_outputs > 0) caps.max_outputs = options.max_outputs;
   if (!options.claim || flags::noclaim()) {
     caps.claims.reset();
     caps.claims_grad.reset();
@@ -73,10 +76,11 @@ Caps device_caps(const SessionOptions& options) {
 }
 
 std::unique_ptr<Backend> make_backend(Program program, [[maybe_unused]] const SessionOptions& options, ThreadPool& pool) {
-  if (program.target != "webgpu") return make_cpu_backend(std::move(program), pool);
+  if (program.target == "cpu") return make_cpu_backend(std::move(program), pool);
 #ifdef __EMSCRIPTEN__
   return make_web_backend(std::move(program));
 #else
+  if (program.target == "webgl") fail("WebGL runs in browsers only; here there are: cpu, webgpu");
   return make_webgpu_backend(std::move(program), options.webgpu);
 #endif
 }

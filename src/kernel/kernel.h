@@ -63,8 +63,11 @@ struct Contract {
   bool operator==(const Contract&) const = default;
 };
 
-// Text that a GPU runs (src/codegen makes it). Argument i is binding i+1 of group 0, a storage buffer of f32 or i32; binding 0 is
-// the uniform block (program.h), for texts that use it. The entry function is `main`.
+// Text that a GPU runs (src/codegen makes it).
+// Compute (WGSL): argument i is binding i+1 of group 0, a storage buffer of f32 or i32; binding 0 is the uniform block (program.h),
+// for texts that use it. The entry function is `main`.
+// Fragment (GLSL ES 3.00): what is read is sampler t0, t1, … in the arguments' order, what is written is output 0, 1, … in their
+// order; the uniform block is TgUniforms, the launch's index the uniform tg_index.
 struct ShaderArg {
   bool written = false;  // bound read_write; otherwise read
   std::int64_t elements = 0;  // 4-byte elements that the text reaches, from the start of the launch's buffer on
@@ -74,7 +77,8 @@ struct Shader {
   std::string name;  // for people: "matmul 64×64 split 8"
   std::string text;  // WGSL, or GLSL ES 3.00, by the Program's target
   std::vector<ShaderArg> args;
-  bool uniforms = false;  // does the text read binding 0?
+  bool uniforms = false;  // does the text read the uniform block?
+  bool fragment = false;  // draws into textures; grid = columns and rows of texels
   bool operator==(const Shader&) const = default;
 };
 

@@ -1,4 +1,7 @@
-// Copies become kernels: updates that no kernel writes in place, and outputs whose value has its buffer elsewhere.
+// Copies become kernels: updates that no kernel writes in place, and outputs whose value has its buffer elsewhere. Where nothing is
+// written in place, an update whose value is needed nowhere else after the run exchanges buffers instead.
+#include <algorithm>
+
 #include "plan/passes.h"
 
 namespace tabgrad {
@@ -20,10 +23,23 @@ PlanKernel copy_kernel(const Graph& graph, Value from, Value to) {
   return k;
 }
 
-void lower_copies(KernelPlan& plan) {
+namespace {
+
+bool can_swap(const KernelPlan& plan, const KernelPlan::Copy& c) {
+  if (plan.graph.node(c.from).op == Op::kInput) return false;
+  return std::count_if(plan.copies.begin(), plan.copies.end(), [&](const KernelPlan::Copy& other) { return other.from == c.from; }) == 1;
+}
+
+}  // namespace
+
+void lower_copies(KernelPlan& plan, const Caps& caps) {
   std::vector<KernelPlan::Copy> bound;
   for (KernelPlan::Copy& c : plan.copies) {
     if (c.name.empty()) {
+      if (!caps.update_in_place && can_swap(plan, c)) {
+        plan.swaps.emplace_back(c.from, c.to);
+        continue;
+      }
       if (!(c.from == c.to)) plan.kernels.push_back(copy_kernel(plan.graph, c.from, c.to));
       continue;
     }

@@ -1,7 +1,8 @@
 // Buffers and their places: from a kernel plan without copies to an entry of the Program.
 //
 // Activations share one arena a entry point. Each lives from the kernel that writes it to the last that reads it; the largest
-// are placed first, each at the lowest place that no neighbour in time uses. An elementwise kernel writes over an argument that dies
+// are placed first, each at the lowest place that no neighbour in time uses; where buffers are textures, each in the smallest texture
+// that is large enough and free meanwhile. An elementwise kernel writes over an argument that dies
 // with it (one lifetime, one place), where the target allows.
 #include <algorithm>
 #include <cstring>
@@ -26,10 +27,16 @@ class Emitter {
       buffers_[id(c.from)] = named_buffer(c.name, BufferRole::kOutput, graph_.type(c.from));
     for (const auto& [value, target] : plan_.in_place) buffers_[id(value)] = buffers_.at(id(target));
     for (const KernelPlan::Pack& p : plan_.packs) pack(p);
+    for (const auto& [value, target] : plan_.swaps) buffers_[id(value)] = alone(value);
     lifetimes();
     share_in_place();
-    place();
+    if (caps_.max_texture_dim > 0) {
+      place_textures();
+    } else {
+      place();
+    }
     for (const PlanKernel& k : plan_.kernels) launch(k);
+    for (const auto& [value, target] : plan_.swaps) entry_.swaps.push_back({buffers_.at(id(value)), buffers_.at(id(target))});
     program_.entries.push_back(std::move(entry_));
   }
 
@@ -96,6 +103,14 @@ class Emitter {
       b.pack = number;
       b.pack_offset = p.offsets[i];
     }
+  }
+
+  // An activation in an allocation of its own, which outlives the run.
+  int alone(Value v) {
+    program_.packs.push_back(num_elements(graph_.dims(v)));
+    const TensorType& type = graph_.type(v);
+    return add_buffer(
+        {activation_name(v), BufferRole::kActivation, type.dtype, type.dims, -1, {}, static_cast<int>(program_.packs.size()) - 1, 0});
   }
 
   std::string activation_name(Value v) const { return entry_.name + "/" + std::to_string(v.node) + "." + std::to_string(v.out); }
@@ -193,6 +208,55 @@ class Emitter {
     }
   }
 
+  // Packs that activations of other entries share already: all but those that keep something from run to run.
+  std::vector<int> shared_packs() const {
+    std::vector<bool> shared(program_.packs.size(), true);
+    auto keep = [&](int buffer) {
+      const int pack = program_.buffers[static_cast<std::size_t>(buffer)].pack;
+      if (pack >= 0) shared[static_cast<std::size_t>(pack)] = false;
+    };
+    for (const Entry& e : program_.entries)
+      for (const auto& [x, y] : e.swaps) {
+        keep(x);
+        keep(y);
+      }
+    for (const auto& [value, target] : plan_.swaps) keep(buffers_.at(id(value)));
+    std::vector<int> packs;
+    for (std::size_t p = 0; p < shared.size(); ++p)
+      if (shared[p]) packs.push_back(static_cast<int>(p));
+    return packs;
+  }
+
+  void place_textures() {
+    std::vector<std::size_t> order(lives_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lives_[a].elements > lives_[b].elements; });
+    std::vector<int> packs = shared_packs();
+    std::map<int, std::vector<std::size_t>> members;  // of this entry
+    for (std::size_t i : order) {
+      const Life& life = lives_[i];
+      int best = -1;
+      for (int p : packs) {
+        const std::int64_t size = program_.packs[static_cast<std::size_t>(p)];
+        if (size < life.elements || (best >= 0 && size >= program_.packs[static_cast<std::size_t>(best)])) continue;
+        const std::vector<std::size_t>& others = members[p];
+        const bool free = std::none_of(others.begin(), others.end(), [&](std::size_t other) {
+          return !caps_.arena || (lives_[other].first <= life.last && life.first <= lives_[other].last);
+        });
+        if (free) best = p;
+      }
+      if (best < 0) {
+        best = static_cast<int>(program_.packs.size());
+        program_.packs.push_back(life.elements);
+        packs.push_back(best);
+      }
+      members[best].push_back(i);
+      const TensorType& type = graph_.type(life.value);
+      buffers_[id(life.value)] =
+          add_buffer({activation_name(life.value), BufferRole::kActivation, type.dtype, type.dims, -1, {}, best, 0});
+    }
+  }
+
   int kernel_index(const Kernel& kernel) {
     const auto found = std::find(program_.kernels.begin(), program_.kernels.end(), kernel);
     if (found != program_.kernels.end()) return static_cast<int>(found - program_.kernels.begin());
@@ -206,6 +270,8 @@ class Emitter {
     l.label = k.label;
     l.flops = k.flops;
     l.grid = k.grid;
+    l.first_row = k.first_row;
+    l.index = k.index;
     for (std::size_t a = 0; a < k.args.size(); ++a) {
       l.args.push_back(k.args[a].valid() ? buffers_.at(id(k.args[a])) : -1);
       if (k.args[a].valid()) l.bytes += 4.0 * static_cast<double>(num_elements(graph_.dims(k.args[a])));

@@ -28,6 +28,7 @@ struct PlanKernel {
   std::string label;
   double flops = 0;
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // of shaders
+  int first_row = 0, index = 0;                // of fragment shaders
   bool packed = false;                         // an argument that leads a pack stands for all of it
 };
 struct KernelPlan {
@@ -39,6 +40,7 @@ struct KernelPlan {
     std::string name;
   };
   std::vector<Copy> copies;
+  std::vector<std::pair<Value, Value>> swaps;  // {value, the input that has it after the run}: they exchange buffers
   struct Pack {  // values side by side in one allocation
     std::vector<Value> values;
     std::vector<std::int64_t> offsets;
@@ -57,13 +59,14 @@ KernelPlan form_kernels(const Graph& graph, const Caps& caps, std::vector<std::s
 void merge_kernels(KernelPlan& plan, const Caps& caps);
 // Drops sizes of 1 and joins dimensions that every access walks as one; puts reductions into their canonical order.
 void collapse(Kernel& kernel);
-// Copies between buffers become kernels; outputs that are bound to their values remain.
-void lower_copies(KernelPlan& plan);
+// Copies between buffers become exchanges where the target has it so, otherwise kernels; outputs that are bound to their values remain.
+void lower_copies(KernelPlan& plan, const Caps& caps);
 // The kernel that copies one value's buffer to another's.
 PlanKernel copy_kernel(const Graph& graph, Value from, Value to);
 // Packs the parameters, gradients and states of each optimizer kernel.
 void pack_optimizers(KernelPlan& plan, const Caps& caps);
-// Turns every kernel into shaders, with scratch values between them, for targets that run text.
+// Turns every kernel into shaders, with scratch values between them, for targets that run text; draw: over textures.
+void draw(KernelPlan& plan, const Caps& caps);
 void shade(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps);
 
 // ---- kernels → Program ----

@@ -11,10 +11,14 @@ Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const 
     graph = simplify(graph);
     KernelPlan plan = form_kernels(graph, caps, program.uniforms);
     if (caps.fuse) merge_kernels(plan, caps);
-    lower_copies(plan);
+    lower_copies(plan, caps);
     for (PlanKernel& k : plan.kernels) collapse(k.kernel);
-    if (caps.shaders) pack_optimizers(plan, caps);
-    if (caps.shaders) shade(plan, program.uniforms, caps);
+    if (caps.max_texture_dim > 0) {
+      draw(plan, caps);
+    } else if (caps.shaders) {
+      pack_optimizers(plan, caps);
+      shade(plan, program.uniforms, caps);
+    }
     emit_entry(plan, entry.name, caps, program);
     verify_entry(program, program.entries.back());
   }

@@ -54,7 +54,8 @@ void verify_entry(const Program& program, const Entry& entry) {
       const int b = launch.args[a];
       if (b < 0) continue;
       const Buffer& buffer = program.buffers[static_cast<std::size_t>(b)];
-      if (buffer.role != BufferRole::kActivation || buffer.pack >= 0) continue;
+      const bool in_texture = program.kernels[static_cast<std::size_t>(launch.kernel)].shader.fragment;
+      if (buffer.role != BufferRole::kActivation || (buffer.pack >= 0 && !in_texture)) continue;
       Use& use = uses[b];
       if (use.first < 0) {
         TG_CHECK(writes[a]);
@@ -68,12 +69,11 @@ void verify_entry(const Program& program, const Entry& entry) {
     const Buffer& x = program.buffers[static_cast<std::size_t>(i->first)];
     for (auto j = std::next(i); j != uses.end(); ++j) {
       const Buffer& y = program.buffers[static_cast<std::size_t>(j->first)];
-      const bool overlap =
-          x.arena_offset < y.arena_offset + num_elements(y.dims) && y.arena_offset < x.arena_offset + num_elements(x.dims);
+      const bool overlap = x.pack == y.pack &&
+          (x.pack >= 0 || (x.arena_offset < y.arena_offset + num_elements(y.dims) && y.arena_offset < x.arena_offset + num_elements(x.dims)));
       if (!overlap) continue;
       const bool apart = i->second.last < j->second.first || j->second.last < i->second.first;
-      const bool in_place =
-          x.arena_offset == y.arena_offset && (i->second.last == j->second.first || j->second.last == i->second.first);
+      const bool in_place = x.pack < 0 && x.arena_offset == y.arena_offset && (i->second.last == j->second.first || j->second.last == i->second.first);
       TG_CHECK(apart || in_place);
     }
   }

@@ -18,7 +18,8 @@ enum class BufferRole : unsigned char { kParameter, kState, kInput, kConstant, k
 
 // Buffers are allocations of their own, but for packed ones (parameters, gradients or states of one optimizer lie side by side in
 // one allocation, so that one launch reaches all of them) and for the other activations, which lie in the arena that all entries share.
-// Allocations begin as zeros.
+// Allocations begin as zeros. Where buffers are textures there is no arena: activations that never live at the same time are packed at
+// offset 0 of the same allocation.
 struct Buffer {
   std::string name;  // activations may share names; all others are unique
   BufferRole role = BufferRole::kActivation;
@@ -36,13 +37,17 @@ struct Launch {
   std::string label;  // the layer, for people
   double flops = 0;  // multiply-adds of matrix products counted as 2; elementwise work is not counted
   double bytes = 0;  // distinct bytes read and written
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups, for shaders
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups, for shaders; of fragment shaders columns and rows of texels
+  int first_row = 0;  // of the texels that a fragment shader draws
+  int index = 0;      // that a fragment shader may read: the time step
 };
 
 struct Entry {
   std::string name;  // "train_step", "evaluate", "predict", …
   std::vector<Launch> launches;
   std::int64_t arena_elements = 0;
+  // Buffers that exchange their allocations after a run: an updated parameter, written beside the old one, and the old one.
+  std::vector<std::array<int, 2>> swaps;
 };
 
 // The uniform block of shaders: little-endian words seed (low, high), step, 0, then the uniforms as f32 in the order of

@@ -55,7 +55,8 @@ auto write(Builder& b, const Kernel& k) {
       write_all(b, k.shader.args, [&](const ShaderArg& x) { return fbs::CreateShaderArg(b, x.written, x.elements); });
   flatbuffers::Offset<fbs::Shader> shader;
   if (k.kind == KernelKind::kShader)
-    shader = fbs::CreateShader(b, b.CreateString(k.shader.name), b.CreateString(k.shader.text), args, k.shader.uniforms);
+    shader = fbs::CreateShader(b, b.CreateString(k.shader.name), b.CreateString(k.shader.text), args, k.shader.uniforms,
+                               k.shader.fragment);
   return fbs::CreateKernel(b, static_cast<std::uint8_t>(k.kind), body, static_cast<std::uint8_t>(k.reduce), k.reduced,
                            k.keep_last, contract, k.store_product, static_cast<std::uint8_t>(k.composite), k.grad, attrs, dims,
                            b.CreateVector(k.weight_decay), shader);
@@ -136,7 +137,7 @@ class Reader {
       for (const fbs::Dims* d : *f.arg_dims()) out.arg_dims.push_back(to_vector(d->sizes()));
     out.weight_decay = to_vector(f.weight_decay());
     if (f.shader()) {
-      out.shader = {to_text(f.shader()->name()), to_text(f.shader()->text()), {}, f.shader()->uniforms()};
+      out.shader = {to_text(f.shader()->name()), to_text(f.shader()->text()), {}, f.shader()->uniforms(), f.shader()->fragment()};
       if (f.shader()->args())
         for (const fbs::ShaderArg* x : *f.shader()->args()) out.shader.args.push_back({x->written(), x->elements()});
     }
@@ -160,9 +161,11 @@ std::vector<std::uint8_t> serialize(const Program& program) {
   const auto entries = write_all(b, program.entries, [&](const Entry& e) {
     const auto launches = write_all(b, e.launches, [&](const Launch& l) {
       return fbs::CreateLaunch(b, l.kernel, b.CreateVector(l.args), b.CreateString(l.label), l.flops, l.bytes,
-                               b.CreateVector(l.grid.data(), l.grid.size()));
+                               b.CreateVector(l.grid.data(), l.grid.size()), l.first_row, l.index);
     });
-    return fbs::CreateEntry(b, b.CreateString(e.name), launches, e.arena_elements);
+    std::vector<int> swaps;
+    for (const auto& [x, y] : e.swaps) swaps.insert(swaps.end(), {x, y});
+    return fbs::CreateEntry(b, b.CreateString(e.name), launches, e.arena_elements, b.CreateVector(swaps));
   });
   b.Finish(fbs::CreateProgram(b, kVersion, b.CreateString(program.target), uniforms, buffers, kernels, entries,
                               b.CreateVector(program.packs)),
@@ -193,10 +196,14 @@ Program parse_program(const std::uint8_t* bytes, std::size_t size, const std::st
     for (const fbs::Kernel* k : *f.kernels()) program.kernels.push_back(reader.read(k));
   if (f.entries()) {
     for (const fbs::Entry* e : *f.entries()) {
-      Entry entry{to_text(e->name()), {}, e->arena_elements()};
+      Entry entry{to_text(e->name()), {}, e->arena_elements(), {}};
+      const std::vector<int> swaps = to_vector(e->swaps());
+      if (swaps.size() % 2 != 0) fail(source, ": damaged Program: half a pair of buffers");
+      for (std::size_t i = 0; i < swaps.size(); i += 2) entry.swaps.push_back({swaps[i], swaps[i + 1]});
       if (e->launches())
         for (const fbs::Launch* l : *e->launches()) {
-          entry.launches.push_back({l->kernel(), to_vector(l->args()), to_text(l->label()), l->flops(), l->bytes(), {1, 1, 1}});
+          entry.launches.push_back({l->kernel(), to_vector(l->args()), to_text(l->label()), l->flops(), l->bytes(), {1, 1, 1},
+                                    l->first_row(), l->index()});
           const std::vector<std::uint32_t> grid = to_vector(l->grid());
           if (grid.size() == 3) std::copy(grid.begin(), grid.end(), entry.launches.back().grid.begin());
         }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/texture.h"
 #include "program/program.h"
 
 namespace tabgrad {
@@ -27,6 +28,7 @@ class Validator {
       check(entries.insert(e.name).second, "entry names");
       check(e.arena_elements >= 0 && e.arena_elements <= kLargest, "arena size");
       for (const Launch& l : e.launches) launch(e, l);
+      for (const auto& [x, y] : e.swaps) swap(x, y);
     }
   }
 
@@ -58,6 +60,19 @@ class Validator {
     check(b.role == BufferRole::kParameter || b.role == BufferRole::kState || b.role == BufferRole::kActivation, "packed role");
     check(b.pack >= 0 && b.pack < static_cast<int>(program_.packs.size()) && b.pack_offset >= 0, "pack");
     check(b.pack_offset + n <= program_.packs[static_cast<std::size_t>(b.pack)], "pack offset");
+  }
+
+  // Each alone in its allocation, and of one size, so that either serves for both.
+  void swap(int x, int y) const {
+    const int count = static_cast<int>(program_.buffers.size());
+    check(x >= 0 && x < count && y >= 0 && y < count && x != y, "swap");
+    for (const int i : {x, y}) {
+      const Buffer& b = program_.buffers[static_cast<std::size_t>(i)];
+      check(b.role != BufferRole::kActivation || b.pack >= 0, "swap");
+      for (const Buffer& other : program_.buffers) check(&other == &b || b.pack < 0 || other.pack != b.pack, "swap");
+    }
+    auto size = [&](int i) { return num_elements(program_.buffers[static_cast<std::size_t>(i)].dims); };
+    check(size(x) == size(y), "swap");
   }
 
   void access(const FlatAccess& a, const Dims& space, std::int64_t elements) const {
@@ -162,7 +177,7 @@ class Validator {
       case KernelKind::kGather:
       case KernelKind::kSegmentSum:
       case KernelKind::kComposite: whole_args(k, args); break;
-      case KernelKind::kShader: shader(entry, k.shader, l); break;
+      case KernelKind::kShader: k.shader.fragment ? fragment(k.shader, l) : shader(entry, k.shader, l); break;
     }
     where_.clear();
   }
@@ -195,6 +210,32 @@ class Validator {
         check(a.first + s.args[i].elements <= b.first || b.first + s.args[j].elements <= a.first, "argument overlap");
       }
     }
+  }
+
+  // Draws inside of all outputs, none of which it reads. Outputs are textures of one shape.
+  void fragment(const Shader& s, const Launch& l) const {
+    check(!s.text.empty() && s.args.size() == l.args.size(), "shader");
+    bool draws = false;
+    std::set<int> read, written;
+    for (std::size_t i = 0; i < s.args.size(); ++i) {
+      check(l.args[i] >= 0 && s.args[i].elements >= 1 && s.args[i].elements <= kLargest, "argument");
+      const Buffer& b = program_.buffers[static_cast<std::size_t>(l.args[i])];
+      check(num_elements(b.dims) == s.args[i].elements && b.pack_offset == 0, "argument size");
+      check(b.role != BufferRole::kActivation || b.pack >= 0, "argument");
+      const int allocation = b.pack >= 0 ? -1 - b.pack : l.args[i];
+      if (!s.args[i].written) {
+        read.insert(allocation);
+        continue;
+      }
+      draws = true;
+      check(written.insert(allocation).second, "argument overlap");
+      const TextureShape shape = texture_shape(s.args[i].elements);
+      check(l.grid[0] == static_cast<std::uint32_t>(shape.width) && l.first_row >= 0 && l.grid[1] >= 1 &&
+                l.first_row + static_cast<std::int64_t>(l.grid[1]) <= shape.height,
+            "grid");
+    }
+    check(draws, "argument");
+    for (const int allocation : written) check(read.count(allocation) == 0, "read and written argument");
   }
 
   // Kernels that take dense arguments: the shapes must be the buffers', and fit each other as the graph's rules have it.
