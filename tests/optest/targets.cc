@@ -43,6 +43,12 @@ const std::vector<Target>& targets() {
       {"webgpu_noclaim", {.device = "webgpu", .claim = false}, false, false},
       {"webgpu_nofuse", {.device = "webgpu", .fuse = false}, false, true},
 #endif
+#ifdef TABGRAD_TEST_PAGE  // WebGL is in browsers alone
+      {"webgl", {.device = "webgl"}, false, false},
+      {"webgl_nofuse", {.device = "webgl", .fuse = false}, false, true},
+      {"webgl_64_texels", {.device = "webgl", .max_texture_dim = 64}, false, false},
+      {"webgl_1_output", {.device = "webgl", .max_outputs = 1}, false, false},
+#endif
   };
   return rows;
 }

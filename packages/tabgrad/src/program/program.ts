@@ -37,6 +37,8 @@ export interface Shader {
   args: ShaderArg[];
   /** Does the text read the uniform block? */
   uniforms: boolean;
+  /** Draws into textures (WebGL2), otherwise a compute shader. */
+  fragment: boolean;
 }
 
 export interface Launch {
@@ -45,13 +47,19 @@ export interface Launch {
   label: string;
   flops: number;
   bytes: number;
+  /** Workgroups; of fragment shaders columns and rows of texels. */
   grid: [number, number, number];
+  /** Of fragment shaders: the first row of texels, and a number that the text may read. */
+  firstRow: number;
+  index: number;
 }
 
 export interface Entry {
   name: string;
   launches: Launch[];
   arenaElements: number;
+  /** Buffers that exchange their allocations after a run. */
+  swaps: [number, number][];
 }
 
 export interface Program {

@@ -87,13 +87,17 @@ function readShader(k: KernelTable): Shader {
       return { written: arg.written(), elements: integer(arg.elements()) };
     }),
     uniforms: shader.uniforms(),
+    fragment: shader.fragment(),
   };
 }
 
 function readEntry(e: EntryTable): Entry {
+  const swapped = list(e.swapsLength(), (i) => e.swaps(i));
+  need(swapped.length % 2 === 0, 'a swap');
   return {
     name: e.name() ?? '',
     arenaElements: integer(e.arenaElements()),
+    swaps: Array.from({ length: swapped.length / 2 }, (_, i) => [swapped[2 * i]!, swapped[2 * i + 1]!]),
     launches: list(e.launchesLength(), (i) => {
       const l = part(e.launches(i));
       const grid = list(l.gridLength(), (d) => l.grid(d));
@@ -105,6 +109,8 @@ function readEntry(e: EntryTable): Entry {
         flops: l.flops(),
         bytes: l.bytes(),
         grid: grid as [number, number, number],
+        firstRow: l.firstRow(),
+        index: l.index(),
       };
     }),
   };

@@ -2,7 +2,8 @@
 // src/program/validate.cc has for shaders.
 
 import { DamagedFile } from './checked_bytes.ts';
-import { type Buffer, type Entry, inArena, type Launch, type Program } from './program.ts';
+import { type Buffer, type Entry, inArena, type Launch, type Program, type Shader } from './program.ts';
+import { textureShape } from './texture.ts';
 
 /** As in C++: larger than any real tensor. */
 export const kLargest = 2 ** 31;
@@ -29,6 +30,17 @@ export function validate(program: Program): void {
     entries.add(entry.name);
     need(entry.arenaElements >= 0 && entry.arenaElements <= kLargest, 'arena size');
     for (const l of entry.launches) checkLaunch(program, entry, l);
+    for (const pair of entry.swaps) checkSwap(program, pair);
+  }
+}
+
+/** Each alone in its allocation, and of one size, so that either serves for both. */
+function checkSwap(program: Program, pair: [number, number]): void {
+  const [a, b] = pair.map((i) => program.buffers[i]);
+  need(a !== undefined && b !== undefined && a !== b && a.elements === b.elements, 'a swap');
+  for (const buffer of [a!, b!]) {
+    need(!inArena(buffer), 'a swap');
+    need(buffer.pack < 0 || program.buffers.every((other) => other === buffer || other.pack !== buffer.pack), 'a swap');
   }
 }
 
@@ -67,6 +79,10 @@ function checkLaunch(program: Program, entry: Entry, l: Launch): void {
   if (!shader) throw new DamagedFile(`kernel out of bounds in ${where}`);
   need(shader.text !== '' && shader.args.length === l.args.length, 'shader', where);
   for (const n of l.grid) need(n >= 1 && n <= kMostWorkgroups, 'grid', where);
+  if (shader.fragment) {
+    checkDraw(program, shader, l, where);
+    return;
+  }
   const places = l.args.map((arg, i) => {
     const { elements } = shader.args[i]!;
     need(arg >= 0 && arg < program.buffers.length && elements >= 1 && elements <= kLargest, 'argument', where);
@@ -82,4 +98,27 @@ function checkLaunch(program: Program, entry: Entry, l: Launch): void {
       need(a.first + a.elements <= b.first || b.first + b.elements <= a.first, 'argument overlap', where);
     }
   }
+}
+
+/** Draws inside of all outputs, none of which it reads. Outputs are textures of one shape. */
+function checkDraw(program: Program, shader: Shader, l: Launch, where: string): void {
+  const read = new Set<string>();
+  const written = new Set<string>();
+  for (const [i, arg] of l.args.entries()) {
+    const b = program.buffers[arg];
+    need(b !== undefined && !inArena(b), 'argument', where);
+    const { elements, written: writes } = shader.args[i]!;
+    need(b!.elements === elements && b!.packOffset === 0, 'argument size', where);
+    const allocation = b!.pack >= 0 ? `pack ${b!.pack}` : `buffer ${arg}`;
+    if (!writes) {
+      read.add(allocation);
+      continue;
+    }
+    need(!written.has(allocation), 'argument overlap', where);
+    written.add(allocation);
+    const { width, height } = textureShape(elements);
+    need(l.grid[0] === width && l.firstRow >= 0 && l.firstRow + l.grid[1] <= height, 'grid', where);
+  }
+  need(written.size > 0, 'argument', where);
+  for (const allocation of written) need(!read.has(allocation), 'read and written argument', where);
 }
