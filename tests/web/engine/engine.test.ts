@@ -182,7 +182,7 @@ describe('saved runs', () => {
     const run = await page.evaluate(async (settings) => {
       events.length = 0;
       const started = await engine.call('train', { settings });
-      while (!events.some(({ event, step }) => event === 'saved' && step > 0))
+      while (!events.some(({ event, run, step }) => event === 'saved' && run === started.run && step > 0))
         await new Promise((r) => setTimeout(r, 5));
       engine.terminate(); // as a crash would
       return started.run;
