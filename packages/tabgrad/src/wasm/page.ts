@@ -3,18 +3,36 @@
 // Does: loads runners and does what the engine asks with its memory. Does not: throw; a failure is a number below 0, and its
 // text is kept until the engine takes it.
 
+import type { Program } from '../program/program.ts';
 import { readProgram } from '../program/read.ts';
 import { DeviceLost, type Runner } from '../runtime/runner.ts';
-import { openDevice, type WebGpuDevice } from '../runtime/webgpu_device.ts';
+import { loadWebGl } from '../runtime/webgl.ts';
+import { openWebGl } from '../runtime/webgl_device.ts';
+import { openDevice } from '../runtime/webgpu_device.ts';
 import { loadWebGpu } from '../runtime/webgpu.ts';
 
 const kOk = 0;
 const kFailure = -1;
 
+type Loader = (program: Program) => Promise<Runner>;
+/** By target of a Program: opens a device, on which the loader then loads. */
+export type Openers = Record<string, () => Promise<Loader>>;
+
+const kOpeners: Openers = {
+  webgpu: async () => {
+    const device = await openDevice();
+    return (program) => loadWebGpu(program, device);
+  },
+  webgl: async () => {
+    const device = await openWebGl();
+    return (program) => loadWebGl(program, device);
+  },
+};
+
 export class Page {
-  readonly #open: () => Promise<WebGpuDevice>;
+  readonly #openers: Openers;
   readonly #runners = new Map<number, Runner>();
-  #device: WebGpuDevice | null = null;
+  readonly #devices = new Map<string, Loader>();
   #count = 0;
   #failure = '';
   /** Set when the last failure was that the GPU is gone: loading again opens another one. */
@@ -25,24 +43,32 @@ export class Page {
     return 'Suspending' in WebAssembly;
   }
 
-  /** open: a device, asked for before the first Program is loaded and after each loss. */
-  constructor(open: () => Promise<WebGpuDevice> = openDevice) {
-    this.#open = open;
+  /** openers: each is asked for a device before the first Program of its target is loaded, and after each loss. */
+  constructor(openers: Openers = kOpeners) {
+    this.#openers = openers;
   }
 
-  get device(): WebGpuDevice | null {
-    return this.#device;
+  get inUse(): boolean {
+    return this.#runners.size > 0;
   }
 
   async load(memory: WebAssembly.Memory, at: number, bytes: number): Promise<number> {
     return this.#answer(async () => {
       const program = readProgram(new Uint8Array(memory.buffer, at >>> 0, bytes), 'the engine');
-      if (this.lost) this.#device = null;
+      if (this.lost) this.#devices.clear();
       this.lost = false;
-      this.#device ??= await this.#open();
-      this.#runners.set(++this.#count, await loadWebGpu(program, this.#device));
+      const load = this.#devices.get(program.target) ?? (await this.#open(program.target));
+      this.#runners.set(++this.#count, await load(program));
       return this.#count;
     });
+  }
+
+  async #open(target: string): Promise<Loader> {
+    const open = this.#openers[target];
+    if (!open) throw new Error(`Nothing in this page runs Programs for '${target}'.`);
+    const load = await open();
+    this.#devices.set(target, load);
+    return load;
   }
 
   write(memory: WebAssembly.Memory, runner: number, buffer: number, at: number): number {
