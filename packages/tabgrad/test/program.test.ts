@@ -29,7 +29,7 @@ test('reads what was written', () => {
     [true, 4],
   ]);
   expect(program.entries[0]).toMatchObject({ name: 'step', arenaElements: 64 });
-  expect(program.entries[0]!.launches[1]).toEqual({
+  expect(program.entries[0]!.launches[1]).toMatchObject({
     kernel: 1,
     args: [2, 1, 3],
     label: 'layer',

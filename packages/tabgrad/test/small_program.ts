@@ -78,7 +78,7 @@ export function write(parts: Parts, version = 1): Uint8Array {
       b,
       [0, 1, 2].map((i) => fbs.ShaderArg.createShaderArg(b, written.includes(i), BigInt(elements))),
     );
-    const shader = fbs.Shader.createShader(b, b.createString('small'), b.createString(text), args, uniforms);
+    const shader = fbs.Shader.createShader(b, b.createString('small'), b.createString(text), args, uniforms, false);
     fbs.Kernel.startKernel(b);
     fbs.Kernel.addKind(b, kind);
     fbs.Kernel.addShader(b, shader);
@@ -88,10 +88,10 @@ export function write(parts: Parts, version = 1): Uint8Array {
     const launches = entry.launches.map(({ kernel, args, grid = [1, 1, 1] }) => {
       const of = fbs.Launch.createArgsVector(b, args);
       const label = b.createString('layer');
-      return fbs.Launch.createLaunch(b, kernel, of, label, 8, 32, fbs.Launch.createGridVector(b, grid));
+      return fbs.Launch.createLaunch(b, kernel, of, label, 8, 32, fbs.Launch.createGridVector(b, grid), 0, 0);
     });
     const name = b.createString(entry.name);
-    return fbs.Entry.createEntry(b, name, fbs.Entry.createLaunchesVector(b, launches), BigInt(entry.arena));
+    return fbs.Entry.createEntry(b, name, fbs.Entry.createLaunchesVector(b, launches), BigInt(entry.arena), 0);
   });
   const target = b.createString(parts.target);
   const uniforms = fbs.Program.createUniformsVector(b, [b.createString('scale')]);
