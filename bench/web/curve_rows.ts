@@ -1,6 +1,6 @@
 // The curve's result: rows with speedups, rates and parity out of what the page measured. Its schema, tabgrad-curve/1, is
 // described in bench/README.md; a change of meaning gets a new number.
-import { jobFlops, type Preset } from './jobs.ts';
+import { jobFlops, jobName, type Preset } from './jobs.ts';
 import type { RowResult, SideResult } from './page.ts';
 import type { Measured } from './run.ts';
 import { ratioInterval, spread, type Spread } from './stats.ts';
@@ -82,9 +82,9 @@ export function curveOf(measured: Measured): Curve {
     outside: measured.outside,
     targets: measured.sides.map((side) => ({ ...side, peak_gflops: peaks.get(side.id) ?? null })),
     rows: gpt.map((row) => {
-      const preset = (row.job as { preset: Preset }).preset;
-      const base = gpt.find((other) => other.side === baseline && (other.job as { preset: Preset }).preset === preset);
-      return curveRow(row, preset, base ?? null, peaks.get(row.side) ?? null);
+      const name = jobName(row.job);
+      const base = gpt.find((other) => other.side === baseline && jobName(other.job) === name);
+      return curveRow(row, (row.job as { preset: Preset }).preset, base ?? null, peaks.get(row.side) ?? null);
     }),
   };
 }

@@ -79,6 +79,7 @@ export async function runBench(bench: Bench): Promise<Measured | null> {
       timeout: bench.minutes * 60_000,
       onLine: (line) => console.error(line),
     });
+    await writeFile(join(folder, 'result.json'), JSON.stringify(result)); // so that --from can make the table again
     return {
       ...succeeded(result),
       date: new Date().toISOString(),

@@ -48,7 +48,7 @@ function measured(rows: RowResult[], sides: SideResult[]): Measured {
   };
   return {
     sides,
-    rows,
+    rows: rows.map((r) => structuredClone(r)), // as they come from a page: no object is shared
     config: { ...config, steps: 1, pause: 0, lossSteps: 0, lossSeconds: 0, gradients: [] },
     browser: 'Test 1',
     cores: 2,
