@@ -12,44 +12,29 @@
 // Exits with 1 if a target's gradients or losses are further off than BENCHMARKS §5 S2 allows.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { hostName, kElsewhere, parse, fail, positive, words } from './cli.ts';
 import { curveOf, curveTable } from './curve_rows.ts';
 import { type Job, kPresets } from './jobs.ts';
-import { elsewhere, kElsewhere, runBench } from './run.ts';
+import { elsewhere, runBench } from './run.ts';
 
 const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu'];
 const kResults = join(import.meta.dirname, '../results');
 /** Its rate is the peak that each target's rate is held against. */
 const kPeak: Job = { bench: 'matmul', shape: { form: 'nn', m: 1024, n: 1024, k: 1024 } };
 
-const { values } = parseArgs({
-  options: {
-    host: { type: 'string' },
-    targets: { type: 'string', default: 'wasm,wasm-single' },
-    presets: { type: 'string', default: 'tiny,small,medium,large,xl' },
-    gradients: { type: 'string', default: 'tiny' },
-    gpu: { type: 'string' },
-    seconds: { type: 'string', default: '3' },
-    steps: { type: 'string', default: '30' },
-    minutes: { type: 'string', default: '60' },
-    ...kElsewhere,
-  },
+const values = parse(import.meta.filename, {
+  host: { type: 'string' },
+  targets: { type: 'string', default: 'wasm,wasm-single' },
+  presets: { type: 'string', default: 'tiny,small,medium,large,xl' },
+  gradients: { type: 'string', default: 'tiny' },
+  gpu: { type: 'string' },
+  seconds: { type: 'string', default: '3' },
+  steps: { type: 'string', default: '30' },
+  minutes: { type: 'string', default: '60' },
+  ...kElsewhere,
 });
-function fail(message: string): never {
-  console.error(`bench:curve: ${message}`);
-  process.exit(2);
-}
-function words(option: string, text: string, known: string[]): string[] {
-  const list = text.split(',').filter(Boolean);
-  for (const word of list) if (!known.includes(word)) fail(`--${option} ${word}: not one of ${known.join(', ')}`);
-  return list;
-}
-function number(option: string, text: string): number {
-  const value = Number(text);
-  return value > 0 ? value : fail(`--${option} ${text}: a number above 0 is needed`);
-}
 
-if (values.host && !/^[\w-]+$/.test(values.host)) fail(`--host ${values.host}: letters, digits and - only`);
+const host = hostName(values.host);
 const names = kPresets.map((preset) => preset.name);
 const targets = words('targets', values.targets, kTargets);
 const presets = words('presets', values.presets, names);
@@ -57,7 +42,7 @@ const gradients = words('gradients', values.gradients, names);
 if (targets.length === 0 || presets.length === 0) fail('at least one target and one preset are needed');
 const gpu = values.gpu ?? (targets.includes('webgpu') ? 'software' : 'none');
 if (gpu !== 'none' && gpu !== 'software' && gpu !== 'hardware') fail(`--gpu ${gpu}: none, software or hardware`);
-const seconds = number('seconds', values.seconds);
+const seconds = positive('seconds', values.seconds);
 
 const measured = await runBench({
   name: 'bench-curve',
@@ -66,7 +51,7 @@ const measured = await runBench({
     jobs: [kPeak, ...kPresets.filter((p) => presets.includes(p.name)).map((preset): Job => ({ bench: 'gpt', preset }))],
     seconds,
     mostSeconds: 10 * seconds,
-    steps: number('steps', values.steps),
+    steps: positive('steps', values.steps),
     pause: 20, // our own threads sleep a millisecond after their last task
     lossSteps: 200,
     lossSeconds: 10 * seconds,
@@ -75,15 +60,15 @@ const measured = await runBench({
   gpu,
   isolated: true,
   workers: { own: join(import.meta.dirname, 'own.ts') },
-  minutes: number('minutes', values.minutes),
+  minutes: positive('minutes', values.minutes),
   ...elsewhere(values),
 });
 if (!measured) process.exit(0);
 
 const curve = curveOf(measured);
 console.log(curveTable(curve));
-if (values.host) {
-  const name = `curve-web-${values.host}-${curve.date.slice(0, 10)}.json`;
+if (host) {
+  const name = `curve-web-${host}-${curve.date.slice(0, 10)}.json`;
   await mkdir(kResults, { recursive: true });
   await writeFile(join(kResults, name), `${JSON.stringify(curve, null, 1)}\n`);
   console.log(`\nwritten: bench/results/${name}`);

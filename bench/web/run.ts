@@ -32,12 +32,7 @@ export interface Bench {
   cpu?: string;
 }
 
-/** Options of a command that runs its page elsewhere. */
-export const kElsewhere = {
-  'build-only': { type: 'boolean', default: false },
-  from: { type: 'string' },
-  cpu: { type: 'string' },
-} as const;
+/** From kElsewhere of cli.ts. */
 export const elsewhere = (values: { 'build-only': boolean; from?: string; cpu?: string }): Partial<Bench> => ({
   buildOnly: values['build-only'],
   ...(values.from !== undefined && { from: values.from }),

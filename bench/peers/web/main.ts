@@ -6,18 +6,18 @@
 //   --gpu KIND         none, software or hardware (default: none for wasm alone, else software)
 //   --build NAME       tabgrad's threads, relaxed or single WASM build (default: what the package would choose)
 //   --single           no cross-origin isolation: one thread for everybody
+//   --minutes N        for everything (default 60)
 //   --seconds N        of timing for each row (default 3)      --steps N  at least (default 30; slow rows stop at 10 × N seconds)
 //   --build-only       makes build/bench-peers for the bundle      --from FILE --cpu TEXT  reads what the bundle's browse.py wrote
 //
 // Exits with 1 if two sides disagree on a loss or a product: then they did not do the same work and no ratio means anything.
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { fail, hostName, kElsewhere, parse, positive, words } from '../../web/cli.ts';
 import { type Job, kLstms, kPresets } from '../../web/jobs.ts';
 import type { SideConfig } from '../../web/page.ts';
-import { elsewhere, kElsewhere, runBench } from '../../web/run.ts';
+import { elsewhere, runBench } from '../../web/run.ts';
 import { matmulJobs } from './shapes.ts';
 import { rowsOf, table } from './table.ts';
 
@@ -26,41 +26,23 @@ const kResults = join(kHere, '../../results');
 
 const kBackends = ['wasm', 'webgl', 'webgpu'] as const;
 
-const { values } = parseArgs({
-  options: {
-    host: { type: 'string' },
-    backends: { type: 'string', default: 'wasm' },
-    libraries: { type: 'string', default: 'tabgrad,tfjs,jax' },
-    bench: { type: 'string', default: 'lstm,matmul,gpt' },
-    presets: { type: 'string', default: 'small,medium,large,xl' },
-    gpu: { type: 'string' },
-    build: { type: 'string' },
-    single: { type: 'boolean', default: false },
-    seconds: { type: 'string', default: '3' },
-    steps: { type: 'string', default: '30' },
-    minutes: { type: 'string', default: '60' },
-    ...kElsewhere,
-  },
+const values = parse(import.meta.filename, {
+  host: { type: 'string' },
+  backends: { type: 'string', default: 'wasm' },
+  libraries: { type: 'string', default: 'tabgrad,tfjs,jax' },
+  bench: { type: 'string', default: 'lstm,matmul,gpt' },
+  presets: { type: 'string', default: 'small,medium,large,xl' },
+  gpu: { type: 'string' },
+  build: { type: 'string' },
+  single: { type: 'boolean', default: false },
+  seconds: { type: 'string', default: '3' },
+  steps: { type: 'string', default: '30' },
+  minutes: { type: 'string', default: '60' },
+  ...kElsewhere,
 });
 
-/** The words of a comma-separated option, each checked. */
-function words<T extends string>(option: string, text: string, known: readonly T[]): T[] {
-  return text.split(',').map((word) => {
-    if (!known.includes(word as T)) fail(`--${option} ${word}: not one of ${known.join(', ')}`);
-    return word as T;
-  });
-}
-function fail(message: string): never {
-  console.error(`bench:peers: ${message}`);
-  process.exit(2);
-}
-function number(option: string, text: string): number {
-  const value = Number(text);
-  return value > 0 ? value : fail(`--${option} ${text}: a number above 0 is needed`);
-}
-
 if (!existsSync(join(kHere, 'node_modules'))) fail('the peers are not installed: npm ci --prefix bench/peers/web');
-if (values.host && !/^[\w-]+$/.test(values.host)) fail(`--host ${values.host}: letters, digits and - only`);
+const host = hostName(values.host);
 const backends = words('backends', values.backends, kBackends);
 const libraries = words('libraries', values.libraries, ['tabgrad', 'tfjs', 'jax']);
 const benches = words('bench', values.bench, ['lstm', 'matmul', 'gpt']);
@@ -75,7 +57,7 @@ const [gpu] = words('gpu', values.gpu ?? (values.backends === 'wasm' ? 'none' : 
   'hardware',
 ]);
 if (values.build) words('build', values.build, ['threads', 'relaxed', 'single']);
-const seconds = number('seconds', values.seconds);
+const seconds = positive('seconds', values.seconds);
 
 const jobs: Job[] = [];
 if (benches.includes('lstm')) jobs.push(...kLstms.map((shape): Job => ({ bench: 'lstm', shape })));
@@ -87,15 +69,15 @@ const ownSide = (backend: string): SideConfig => ({
   worker: 'own.js',
   backend: backend === 'wasm' && values.build ? `wasm-${values.build}` : backend,
 });
-// Each peer also at the other thread count worth trying: TensorFlow.js on all cores, jax-js on one.
-const otherCores = { tfjs: 2 * availableParallelism(), jax: 1 };
+// Each peer also at the other thread count worth trying: TensorFlow.js on all cores, jax-js on one (worker.ts).
+const kOtherCores = { tfjs: 'x2', jax: '1' };
 const sides = libraries.flatMap((library) =>
   backends.flatMap((backend): SideConfig[] => {
     if (library === 'tabgrad') return [ownSide(backend)];
     const side = { id: `${library} ${backend}`, worker: 'peers.js', backend: `${library}/${backend}` };
     if (backend !== 'wasm' || values.single) return [side];
-    const told = otherCores[library];
-    return [side, { ...side, id: `${side.id} (told ${told} cores)`, backend: `${side.backend}@${told}` }];
+    const told = kOtherCores[library];
+    return [side, { ...side, id: `${side.id} (told cores: ${told})`, backend: `${side.backend}@${told}` }];
   }),
 );
 const jax = JSON.parse(readFileSync(join(kHere, 'node_modules/@jax-js/jax/package.json'), 'utf8')) as {
@@ -109,7 +91,7 @@ const measured = await runBench({
     jobs,
     seconds,
     mostSeconds: 10 * seconds,
-    steps: number('steps', values.steps),
+    steps: positive('steps', values.steps),
     pause: 130,
     lossSteps: 0,
     lossSeconds: 0,
@@ -128,7 +110,7 @@ const measured = await runBench({
     }),
   ),
   define: { JAX_JS_VERSION: JSON.stringify(jax.version) },
-  minutes: number('minutes', values.minutes),
+  minutes: positive('minutes', values.minutes),
   ...elsewhere(values),
 });
 if (!measured) process.exit(0);
@@ -137,8 +119,8 @@ const rows = rowsOf(measured);
 const { config, rows: _, ...about } = measured;
 const options = { seconds: config.seconds, steps: config.steps, pause: config.pause };
 console.log(table(rows, measured));
-if (values.host) {
-  const name = `peers-web-${values.host}${values.single ? '-single' : ''}-${measured.date.slice(0, 10)}.json`;
+if (host) {
+  const name = `peers-web-${host}${values.single ? '-single' : ''}-${measured.date.slice(0, 10)}.json`;
   await mkdir(kResults, { recursive: true });
   await writeFile(
     join(kResults, name),

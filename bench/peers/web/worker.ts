@@ -1,10 +1,12 @@
-// The peers' worker: `backend` is "library/backend", or "library/backend@N" for a page on a machine that reports N cores:
-// both libraries choose their threads from that number alone (TensorFlow.js takes half of it, jax-js all).
+// The peers' worker: `backend` is "library/backend", or "library/backend@N" for a page on a machine that reports N cores, or
+// "@xN" for N times its cores: both libraries choose their threads from that number alone (TensorFlow.js takes half of it, at
+// most 4; jax-js all).
 import { serveSide } from '../../web/serve_side.ts';
 
 serveSide(async (which) => {
-  const [library, backend, cores] = which.split(/[/@]/) as [string, string, string | undefined];
-  if (cores) Object.defineProperty(navigator, 'hardwareConcurrency', { value: Number(cores) });
+  const [library, backend, told] = which.split(/[/@]/) as [string, string, string | undefined];
+  const value = told?.startsWith('x') ? Number(told.slice(1)) * navigator.hardwareConcurrency : Number(told);
+  if (told) Object.defineProperty(navigator, 'hardwareConcurrency', { value });
   const { load } = library === 'tfjs' ? await import('./tfjs.ts') : await import('./jax.ts');
   return load(backend);
 });
