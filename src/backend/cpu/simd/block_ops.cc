@@ -69,7 +69,7 @@ struct Gelu {
 struct GeluSlope {
   static HWY_INLINE V apply(V a) {
     const V distribution = mul_add(set(0.5f), erf_v(hn::Mul(a, set(0.70710678f))), set(0.5f));
-    const V density = hn::Mul(set(0.39894228f), exp_full(hn::Mul(hn::Mul(a, a), set(-0.5f))));
+    const V density = hn::Mul(set(0.39894228f), exp_nonpositive(hn::Mul(hn::Mul(a, a), set(-0.5f))));
     return mul_add(a, density, distribution);
   }
 };
