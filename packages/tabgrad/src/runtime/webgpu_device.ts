@@ -14,10 +14,13 @@ export class WebGpuDevice {
   readonly gpu: GPUDevice;
   readonly facts: DeviceFacts;
   readonly #own: boolean;
+  /** Kept: in Node devices die with the GPU object that they came from. */
+  protected readonly source: GPU | null;
   #error: Error | null = null;
 
-  constructor(gpu: GPUDevice, info: GPUAdapterInfo, own: boolean) {
+  constructor(gpu: GPUDevice, info: GPUAdapterInfo, own: boolean, source: GPU | null = null) {
     this.gpu = gpu;
+    this.source = source;
     this.facts = factsOf(info);
     this.#own = own;
     void gpu.lost.then(({ message, reason }) => {
@@ -59,7 +62,7 @@ export async function openDevice(gpu: GPU | undefined = globalThis.navigator?.gp
   if (!adapter) throw new Error('The browser offers no GPU (WebGPU has no adapter here).');
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
   const device = await adapter.requestDevice({ requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } });
-  return new WebGpuDevice(device, adapter.info, true);
+  return new WebGpuDevice(device, adapter.info, true, gpu);
 }
 
 /** A caller's device: it stays the caller's, and is not destroyed with ours. */

@@ -1,0 +1,92 @@
+// A forecasting run in the engine's worker on WebGPU (Chromium, a software GPU): the numbers of the CPU's run, which device is
+// chosen and why, and a GPU that is lost in the middle. Needs `npm run build -w tabgrad`.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Chromium, launchChromium } from '../lib/browsers.ts';
+import { serve, type Server } from '../lib/server.ts';
+
+const kRoot = `${import.meta.dirname}/../../..`;
+const kDist = process.env.TABGRAD_DIST ?? `${kRoot}/packages/tabgrad/dist`;
+const kSlow = 300_000;
+
+declare global {
+  function run(device: string, settings: object, options?: { loseAt?: number[] }): Promise<any>;
+}
+
+let browser: Chromium;
+let server: Server;
+beforeAll(async () => {
+  browser = await launchChromium({ gpu: 'software' });
+  server = await serve({ '/': import.meta.dirname, '/tabgrad/': kDist, '/data/': `${kRoot}/examples/data` });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function open(): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(`${server.url}worker.html`);
+  await page.waitForFunction(() => globalThis.ready);
+  return page;
+}
+
+async function train(kind: string, device: string, loseAt: number[] = []): Promise<any> {
+  const page = await open();
+  // 208 steps: 13 epochs of 16.
+  const settings = {
+    target: 'temp_max',
+    model: { kind, window: 24, units: 16 },
+    training: { epochs: 13, patience: 0, seed: '7' },
+  };
+  const result = await page.evaluate(([d, s, at]) => run(d, s, { loseAt: at }), [device, settings, loseAt] as const);
+  await page.close();
+  return result;
+}
+
+function differences(a: number[], b: number[]): { largest: number; mean: number } {
+  expect(a).toHaveLength(b.length);
+  const all = a.map((value, i) => Math.abs(value - b[i]!) / Math.abs(b[i]!));
+  return { largest: Math.max(...all), mean: all.reduce((sum, d) => sum + d, 0) / all.length };
+}
+
+describe.each(['lstm', 'gru', 'transformer'])('%s', (kind) => {
+  test('200 steps on the GPU give the CPU’s losses', { timeout: kSlow }, async () => {
+    const cpu = await train(kind, 'wasm');
+    const gpu = await train(kind, 'webgpu');
+    expect(cpu.device.device).toBe('wasm');
+    expect(gpu.device).toMatchObject({ device: 'webgpu', reason: '' });
+    expect(gpu.on).toMatch(/^webgpu: .*software adapter/);
+    expect(gpu.losses.length).toBe(208);
+    const { largest, mean } = differences(gpu.losses, cpu.losses);
+    console.log(`${kind}: largest difference ${largest.toExponential(1)}, mean ${mean.toExponential(1)}`);
+    expect(largest).toBeLessThan(1e-4);
+    expect(mean).toBeLessThan(1e-5);
+    expect(differences(gpu.validationLoss, cpu.validationLoss).largest).toBeLessThan(1e-4);
+    expect(
+      differences(
+        gpu.metrics.map((m: any) => m.rmse),
+        cpu.metrics.map((m: any) => m.rmse),
+      ).largest,
+    ).toBeLessThan(1e-3);
+  });
+});
+
+test('a GPU that is lost in the middle costs nothing but time', { timeout: kSlow }, async () => {
+  const whole = await train('lstm', 'webgpu');
+  const lost = await train('lstm', 'webgpu', [60, 130]);
+  expect(whole.notices).toEqual([]);
+  expect(lost.notices.length).toBeGreaterThan(0);
+  for (const notice of lost.notices)
+    expect(notice).toMatch(/The GPU was lost; the run goes on from its last checkpoint/);
+  expect(lost.losses).toEqual(whole.losses);
+  expect(lost.validationLoss).toEqual(whole.validationLoss);
+  expect(lost.metrics).toEqual(whole.metrics);
+});
+
+test('a GPU that is only imitated is used when asked for, not by itself', { timeout: kSlow }, async () => {
+  const { info, device } = await train('lstm', 'auto');
+  expect(info.gpu).toMatchObject({ software: true });
+  expect(device.device).toBe('wasm');
+  expect(device.reason).toMatch(/software/);
+});
