@@ -79,17 +79,8 @@ void LmOptions::declare(CLI::App& app) {
                   [](S& s, const Text& v) { s.training.schedule = schedule_kind_from(v); });
   given.add<double>(app, "--warmup", "part of all steps in which the rate rises (0.05)",
                     [](S& s, const double& v) { s.training.warmup = v; });
-  given.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)", [](S& s, const Text& v) {
-    OptimizerConfig& o = s.training.optimizer;
-    o.kind = optimizer_kind_from(v);
-    if (o.kind == OptimizerConfig::Kind::kSgd) o.momentum = 0.9;
-    if (o.kind == OptimizerConfig::Kind::kSgd || o.kind == OptimizerConfig::Kind::kAdam) o.weight_decay = 0;
-    if (o.kind == OptimizerConfig::Kind::kLion) {
-      o.beta1 = 0.9;
-      o.beta2 = 0.99;
-      s.training.learning_rate = 3e-4;
-    }
-  });
+  given.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)",
+                  [](S& s, const Text& v) { use_optimizer(s, optimizer_kind_from(v)); });
   given.add<double>(app, "--weight-decay", "of matrices and embeddings (0.1 with adamw)",
                     [](S& s, const double& v) { s.training.optimizer.weight_decay = v; });
   given.add<double>(app, "--clip", "largest gradient norm; 0 for none (1)", [](S& s, const double& v) { s.clip = v; });

@@ -28,6 +28,7 @@ class Corpus {
   std::int64_t training_tokens() const { return training_; }
   std::int64_t validation_tokens() const { return size() - training_; }
   double bytes_per_token() const { return static_cast<double>(bytes_) / static_cast<double>(size()); }
+  std::span<const std::uint16_t> tokens() const { return tokens_; }
   std::uint64_t hash() const;  // FNV-1a over the ids
 
   // Throws Error saying what to lower when a part is too short for one window.

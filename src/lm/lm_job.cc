@@ -71,14 +71,47 @@ LmModel model_from_files(const Files& files, const std::string& where) {
   return model;
 }
 
-LmJob::LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options, const NamedTensors* start)
+BuiltModel lm_entries(const LmSettings& s) {
+  BuiltModel model = build_gpt(s.model, s.training.optimizer, s.clip, s.training.accumulate);
+  for (EntryGraph& entry : build_gpt_generation(s.model).entries) model.entries.push_back(std::move(entry));
+  return model;
+}
+
+double step_tokens(const LmSettings& s) { return static_cast<double>(s.model.batch * s.model.context * s.training.accumulate); }
+
+StepCost step_cost(const Program& program, const LmSettings& settings) {
+  StepCost cost;
+  for (const Entry& entry : program.entries) {
+    const bool repeated = entry.name == "accumulate";
+    if (!repeated && entry.name != "train_step" && entry.name != "apply") continue;
+    const std::int64_t times = repeated ? settings.training.accumulate : 1;
+    for (const Launch& launch : entry.launches) cost.flops += launch.flops * static_cast<double>(times);
+    cost.launches += static_cast<std::int64_t>(entry.launches.size()) * times;
+  }
+  return cost;
+}
+
+std::vector<std::string> lm_notices(const LmSettings& settings, const Corpus& corpus, std::int64_t parameters) {
+  std::vector<std::string> notices;
+  const double seen = static_cast<double>(settings.training.steps) * step_tokens(settings);
+  const auto text = static_cast<double>(corpus.training_tokens()), size = static_cast<double>(parameters);
+  notices.push_back(str(settings.training.steps, " steps see ", grouped(seen), " tokens: ", std::round(seen / text * 10) / 10,
+                        " passes over the training part."));
+  // Some 20 tokens a parameter are worth learning from (Hoffmann et al. 2022); with fewer than one, a model learns by heart.
+  if (text < size)
+    notices.push_back(str("The text has ", grouped(text), " tokens for ", grouped(size),
+                          " parameters: the model may learn it by heart. Watch the validation loss, or give more text."));
+  if (corpus.validation_tokens() == 0) notices.push_back("Without a validation part nobody can tell learning from memorising.");
+  return notices;
+}
+
+LmJob::LmJob(std::shared_ptr<const Corpus> corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options,
+             const NamedTensors* start)
     : corpus_(std::move(corpus)), tokenizer_(std::move(tokenizer)), settings_(std::move(settings)) {
-  // A model that is gone on from may know more tokens than the tokenizer has.
-  settings_.model.vocabulary = std::max(start ? settings_.model.vocabulary : 0, tokenizer_.vocabulary());
+  settings_.model.vocabulary = std::max(settings_.model.vocabulary, tokenizer_.vocabulary());
   check_settings(settings_);
-  corpus_.check_context(settings_.model.context);
-  BuiltModel model = build_gpt(settings_.model, settings_.training.optimizer, settings_.clip, settings_.training.accumulate);
-  for (EntryGraph& entry : build_gpt_generation(settings_.model).entries) model.entries.push_back(std::move(entry));
+  corpus_->check_context(settings_.model.context);
+  BuiltModel model = lm_entries(settings_);
   parameters_ = model.parameters;
   session_ = std::make_unique<Session>(make_session(model.entries, options));
   NamedTensors values = start ? *start : initial_values(parameters_, settings_.training.seed);
@@ -89,33 +122,8 @@ LmJob::LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const Sess
   // A cache is refilled, and accumulated gradients live within a step only: neither belongs to a checkpoint.
   for (std::string& state : session_->names(BufferRole::kState))
     if (!state.starts_with("cache.") && !state.starts_with("acc.")) states.push_back(std::move(state));
-  trainer_ = std::make_unique<LmTrainer>(*session_, corpus_, settings_.model, names, states, settings_.training);
-
-  const double seen = static_cast<double>(settings_.training.steps) * step_tokens();
-  const auto text = static_cast<double>(corpus_.training_tokens());
-  notices_.push_back(str(settings_.training.steps, " steps see ", grouped(seen), " tokens: ", std::round(seen / text * 10) / 10,
-                         " passes over the training part."));
-  // Some 20 tokens a parameter are worth learning from (Hoffmann et al. 2022); with fewer than one, a model learns by heart.
-  if (text < static_cast<double>(this->parameters()))
-    notices_.push_back(str("The text has ", grouped(text), " tokens for ", grouped(static_cast<double>(this->parameters())),
-                           " parameters: the model may learn it by heart. Watch the validation loss, or give more text."));
-  if (corpus_.validation_tokens() == 0)
-    notices_.push_back("Without a validation part nobody can tell learning from memorising.");
-}
-
-double LmJob::step_tokens() const {
-  return static_cast<double>(settings_.model.batch * settings_.model.context * settings_.training.accumulate);
-}
-
-double LmJob::step_flops() const {
-  double flops = 0;
-  for (const Entry& entry : session_->program().entries) {
-    const bool repeated = entry.name == "accumulate";
-    if (!repeated && entry.name != "train_step" && entry.name != "apply") continue;
-    for (const Launch& launch : entry.launches)
-      flops += launch.flops * static_cast<double>(repeated ? settings_.training.accumulate : 1);
-  }
-  return flops;
+  trainer_ = std::make_unique<LmTrainer>(*session_, *corpus_, settings_.model, names, states, settings_.training);
+  notices_ = lm_notices(settings_, *corpus_, this->parameters());
 }
 
 std::string LmJob::sample(const std::string& prompt, std::int64_t tokens, const SamplingOptions& options) {
@@ -139,12 +147,12 @@ std::string LmJob::checkpoint() {
   LmTrainerState copy = trainer_->state();
   fields(writer, copy);
   return write_safetensors(trainer_->save(),
-                           {{"trainer", state.dump()}, {"settings", to_json(settings_)}, {"data", hash_text(corpus_.hash())}});
+                           {{"trainer", state.dump()}, {"settings", to_json(settings_)}, {"data", hash_text(corpus_->hash())}});
 }
 
 void LmJob::restore(const std::string& bytes, const std::string& file) {
   const Safetensors saved = read_safetensors(bytes, file);
-  if (metadata(saved, "data", file) != hash_text(corpus_.hash()))
+  if (metadata(saved, "data", file) != hash_text(corpus_->hash()))
     fail(file, ": the text has changed since the interrupted run. Give the same text, or train anew without --resume.");
   const Json json = parse_json(metadata(saved, "trainer", file), file + " (trainer)");
   FieldReader reader(json, file + " (trainer)", "");

@@ -15,6 +15,7 @@
 #include "lm/corpus.h"
 #include "lm/generator.h"
 #include "lm/lm_settings.h"
+#include "models/built_model.h"
 #include "nn/parameters.h"
 
 namespace tabgrad {
@@ -34,22 +35,36 @@ Files model_files(const LmModel& model);
 // `where` is the folder's name, for messages. Throws Error naming the file and what is wrong.
 LmModel model_from_files(const Files& files, const std::string& where);
 
+// The entries of a run's session: training, evaluation, generation. settings.model.vocabulary must be the tokenizer's.
+BuiltModel lm_entries(const LmSettings& settings);
+double step_tokens(const LmSettings& settings);  // seen in one step
+struct StepCost {
+  double flops = 0;
+  std::int64_t launches = 0;
+};
+StepCost step_cost(const Program& program, const LmSettings& settings);
+// What the person should know before it starts: passes over the text, a text too small for the model.
+std::vector<std::string> lm_notices(const LmSettings& settings, const Corpus& corpus, std::int64_t parameters);
+
 class LmJob {
  public:
-  // settings.model.vocabulary is set to the tokenizer's. start: weights to go on from, instead of random ones.
-  LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options,
+  // settings.model.vocabulary becomes the tokenizer's, unless it is larger: a model may know more tokens. start: weights to go
+  // on from, instead of random ones.
+  LmJob(std::shared_ptr<const Corpus> corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options,
         const NamedTensors* start = nullptr);
+  LmJob(Corpus corpus, Tokenizer tokenizer, LmSettings settings, const SessionOptions& options,
+        const NamedTensors* start = nullptr)
+      : LmJob(std::make_shared<const Corpus>(std::move(corpus)), std::move(tokenizer), std::move(settings), options, start) {}
 
   LmTrainer& trainer() { return *trainer_; }
   Session& session() { return *session_; }
-  const Corpus& corpus() const { return corpus_; }
+  const Corpus& corpus() const { return *corpus_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const LmSettings& settings() const { return settings_; }
   std::int64_t parameters() const { return parameter_count(parameters_); }
   const std::string& initial_hash() const { return initial_hash_; }  // of the weights before the first step
-  double step_tokens() const;  // seen in one step
-  double step_flops() const;
-  // What the person should know before it starts: passes over the text, a text too small for the model.
+  double step_tokens() const { return tabgrad::step_tokens(settings_); }
+  double step_flops() const { return step_cost(session_->program(), settings_).flops; }
   const std::vector<std::string>& notices() const { return notices_; }
 
   // Text that goes on from the prompt, by the weights as they stand.
@@ -63,7 +78,7 @@ class LmJob {
   void restore(const std::string& bytes, const std::string& file);
 
  private:
-  Corpus corpus_;
+  std::shared_ptr<const Corpus> corpus_;
   Tokenizer tokenizer_;
   LmSettings settings_;
   std::vector<ParameterSpec> parameters_;

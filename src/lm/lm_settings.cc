@@ -38,6 +38,18 @@ LmSettings default_lm_settings(const std::string& preset) {
   return settings;
 }
 
+void use_optimizer(LmSettings& settings, OptimizerConfig::Kind kind) {
+  OptimizerConfig& o = settings.training.optimizer;
+  o.kind = kind;
+  if (kind == OptimizerConfig::Kind::kSgd) o.momentum = 0.9;
+  if (kind == OptimizerConfig::Kind::kSgd || kind == OptimizerConfig::Kind::kAdam) o.weight_decay = 0;
+  if (kind == OptimizerConfig::Kind::kLion) {
+    o.beta1 = 0.9;
+    o.beta2 = 0.99;
+    settings.training.learning_rate = 3e-4;
+  }
+}
+
 void check_settings(const LmSettings& s) {
   check_gpt(s.model);
   check_lm_trainer(s.training);

@@ -21,6 +21,8 @@ struct LmSettings {
 };
 // The recipe that suits a preset: AdamW β 0.9/0.95, weight decay 0.1, 5 % warm-up, then cosine from 3e-3.
 LmSettings default_lm_settings(const std::string& preset);
+// The optimizer with the numbers that go with it; Lion also lowers the learning rate.
+void use_optimizer(LmSettings& settings, OptimizerConfig::Kind kind);
 // Throws Error naming the option.
 void check_settings(const LmSettings& settings);
 

@@ -72,6 +72,7 @@ class LmTrainer {
   const LmTrainerState& state() const { return state_; }
   const LmTrainerConfig& config() const { return config_; }
   double last_rate() const { return last_rate_; }
+  double rate_of(std::int64_t step) const { return learning_rate(schedule_, step); }  // steps count from 1
   bool validating() const { return validating_ >= 0; }
   // Steps of this process and the seconds that they took, the first left out (it warms caches).
   std::int64_t timed_steps() const { return timed_steps_; }

@@ -178,6 +178,27 @@ BuiltModel build_gpt_generation(const GptConfig& c) {
   return model;
 }
 
+BuiltModel build_gpt_attention(const GptConfig& c, std::int64_t layer) {
+  check_gpt(c);
+  TG_CHECK(layer >= 0 && layer < c.layers);
+  BuiltModel model;
+  Graph g;
+  Builder b(g, false);
+  const Tensor tokens = input(g, "attention.tokens", {1, c.context}, Role::kInput, DType::kI32);
+  const Heads heads = heads_of(c);
+  const bool alibi = c.positions == PositionKind::kAlibi;
+  Tensor weights;
+  Body body(b, c, {});
+  body.hidden(tokens, [&](const std::string& name, Tensor qkv) {
+    if (name == str("h", layer)) weights = attention_weights(qkv, heads, alibi);
+    return alibi ? alibi_attention(qkv, heads) : attention(qkv, {.heads = heads.query, .kv_heads = heads.key, .causal = true});
+  });
+  g.outputs.push_back({"attention.weights", reshape(weights, {c.heads, c.context, c.context}).value});
+  model.parameters = b.parameters();
+  model.entries.push_back({"attention", std::move(g)});
+  return model;
+}
+
 BuiltModel build_gpt_gradients(const GptConfig& config) {
   check_gpt(config);
   BuiltModel model;

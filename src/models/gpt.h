@@ -6,6 +6,7 @@
 //          evaluate    eval.tokens, eval.targets (B,T); out eval.nll (B), each text's mean in nats, without dropout or smoothing
 //          prefill     prefill.tokens (1,T), prefill.last (1): out prefill.logits (V) after token `last`; fills the key/value cache
 //          decode      decode.token (1,1), decode.position (1): out decode.logits (V) after one more token; updates the cache
+//          attention   (build_gpt_attention) attention.tokens (1,T); out attention.weights (H,T,T) of one layer, rows sum to 1
 //          gradients   (build_gpt_gradients) tokens, targets; out loss and "grad.<parameter>" for each parameter
 // What lies behind `last` in prefill.tokens is of no influence: its keys and values are overwritten before they are attended to.
 //
@@ -33,6 +34,8 @@ BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer =
                      double clip_norm = kGptClipNorm, std::int64_t accumulate = 1);
 // prefill and decode.
 BuiltModel build_gpt_generation(const GptConfig& config);
+// layer: from 0.
+BuiltModel build_gpt_attention(const GptConfig& config, std::int64_t layer);
 BuiltModel build_gpt_gradients(const GptConfig& config);
 
 // In order, without building gradients.

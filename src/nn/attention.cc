@@ -20,6 +20,14 @@ Tensor alibi_slopes(Graph& g, std::int64_t heads) {
 // x (1,T,KV,D) → (KV,T,D)
 Tensor by_head(Tensor x) { return reshape(permute(x, {0, 2, 1, 3}), {x.dim(2), x.dim(1), x.dim(3)}); }
 
+// x (B,T,n,D) → (B·H,T,D), key heads repeated
+Tensor stacked(Tensor x, std::int64_t heads) {
+  const std::int64_t b = x.dim(0), t = x.dim(1), n = x.dim(2), d = x.dim(3);
+  Tensor y = permute(x, {0, 2, 1, 3});
+  if (n < heads) y = expand(reshape(y, {b, n, 1, t, d}), {b, n, heads / n, t, d});
+  return reshape(y, {b * heads, t, d});
+}
+
 struct Cache {
   Tensor k, v;
 };
@@ -63,21 +71,23 @@ Tensor rotate(Tensor x, Tensor cos, Tensor sin) {
   return concat({first * c - second * s, second * c + first * s}, 3);
 }
 
-Tensor alibi_attention(Tensor qkv, Heads heads) {
+Tensor attention_weights(Tensor qkv, Heads heads, bool alibi) {
   Graph& g = *qkv.graph;
   const SplitHeads parts = split_heads(qkv, heads);
-  const std::int64_t b = qkv.dim(0), t = qkv.dim(1), h = heads.query, kv = heads.key, d = parts.q.dim(3);
-  const auto stacked = [&](Tensor x) {  // (B,T,n,D) → (B·H,T,D), key heads repeated
-    Tensor y = permute(x, {0, 2, 1, 3});
-    if (x.dim(2) < h) y = expand(reshape(y, {b, kv, 1, t, d}), {b, kv, h / kv, t, d});
-    return reshape(y, {b * h, t, d});
-  };
-  const Tensor scores = matmul(stacked(parts.q), stacked(parts.k), false, true) * (1.0 / std::sqrt(static_cast<double>(d)));
+  const std::int64_t b = qkv.dim(0), t = qkv.dim(1), h = heads.query, d = parts.q.dim(3);
+  const Tensor scores =
+      matmul(stacked(parts.q, h), stacked(parts.k, h), false, true) * (1.0 / std::sqrt(static_cast<double>(d)));
   const Tensor from = iota(g, {1, 1, t, t}, 2), to = iota(g, {1, 1, t, t}, 3);
-  const Tensor slopes = reshape(alibi_slopes(g, h), {1, h, 1, 1});
-  const Tensor biased = reshape(scores, {b, h, t, t}) + slopes * (to - from);
-  const Tensor masked = select(less(from, to), constant(g, kMasked), biased);
-  const Tensor mixed = matmul(reshape(softmax(masked), {b * h, t, t}), stacked(parts.v));
+  Tensor biased = reshape(scores, {b, h, t, t});
+  if (alibi) biased = biased + reshape(alibi_slopes(g, h), {1, h, 1, 1}) * (to - from);
+  return softmax(select(less(from, to), constant(g, kMasked), biased));
+}
+
+Tensor alibi_attention(Tensor qkv, Heads heads) {
+  const SplitHeads parts = split_heads(qkv, heads);
+  const std::int64_t b = qkv.dim(0), t = qkv.dim(1), h = heads.query, d = parts.q.dim(3);
+  const Tensor weights = reshape(attention_weights(qkv, heads, true), {b * h, t, t});
+  const Tensor mixed = matmul(weights, stacked(parts.v, h));
   return reshape(permute(reshape(mixed, {b, h, t, d}), {0, 2, 1, 3}), {b, t, h * d});
 }
 

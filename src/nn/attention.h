@@ -27,6 +27,9 @@ RopeTables rope_tables(std::int64_t positions, std::int64_t head_dim);
 // x (B,T,H,D), tables (T,D/2): pairs are (i, i + D/2), as in GPT-NeoX and Llama.
 Tensor rotate(Tensor x, Tensor cos, Tensor sin);
 
+// What causal attention weighs each position with: softmaxed scores (B,H,T,T), written out; alibi: with the penalty below.
+Tensor attention_weights(Tensor qkv, Heads heads, bool alibi);
+
 // Causal attention with a penalty of slope·distance on each score (Press et al. 2022), slope of head h = 2^(−8(h+1)/H).
 // Writes the T×T scores: a target that claims plain attention does not claim this.
 Tensor alibi_attention(Tensor qkv, Heads heads);
