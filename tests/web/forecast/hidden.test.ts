@@ -54,9 +54,8 @@ test(
       const ratio = median(
         hidden.map((rate, turn) => (2 * rate) / (visible[turn]! + (visible[turn + 1] ?? visible[turn]!))),
       );
-      console.log(
-        `steps/s visible ${visible.map(Math.round)}, hidden ${hidden.map(Math.round)}: ratio ${ratio.toFixed(2)}`,
-      );
+      const rates = `visible ${visible.map(Math.round)}, hidden ${hidden.map(Math.round)}`;
+      console.log(`steps/s ${rates}: ratio ${ratio.toFixed(2)} at load ${loadavg()[0]!.toFixed(1)}`);
       expect(ratio).toBeGreaterThanOrEqual(0.8);
     } finally {
       await firefox.close();
