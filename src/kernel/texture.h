@@ -11,6 +11,7 @@ namespace tabgrad {
 
 struct TextureShape {
   std::int64_t width = 1, height = 1;
+  bool operator==(const TextureShape&) const = default;
 };
 
 constexpr std::int64_t texel_count(std::int64_t elements) { return (elements + 3) / 4; }

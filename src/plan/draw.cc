@@ -36,7 +36,17 @@ class Drawing {
     }
   }
 
+  // Ids lie in textures as f32: one that is no row of the table must not be rounded to one.
+  static void check_ids(const PlanKernel& k) {
+    constexpr std::int64_t kMostRows = std::int64_t{1} << 24;
+    const std::vector<Dims>& d = k.kernel.arg_dims;
+    const bool gather = k.kernel.kind == KernelKind::kGather;
+    if (!gather && k.kernel.kind != KernelKind::kSegmentSum) return;
+    if ((gather ? d[0] : d[2])[0] > kMostRows) fail("[compile] '", k.label, "' has a table of more than 2^24 rows, more than textures number");
+  }
+
   void lower(const PlanKernel& k) {
+    check_ids(k);
     std::vector<codegen::ArgInfo> info;
     std::vector<Value> values = k.args;
     for (std::size_t a = 0; a < values.size(); ++a) {

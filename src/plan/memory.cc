@@ -1,13 +1,14 @@
 // Buffers and their places: from a kernel plan without copies to an entry of the Program.
 //
 // Activations share one arena a entry point. Each lives from the kernel that writes it to the last that reads it; the largest
-// are placed first, each at the lowest place that no neighbour in time uses; where buffers are textures, each in the smallest texture
-// that is large enough and free meanwhile. An elementwise kernel writes over an argument that dies
+// are placed first, each at the lowest place that no neighbour in time uses; where buffers are textures, each in one of its
+// shape that is free meanwhile (what one pass draws into must have one shape). An elementwise kernel writes over an argument that dies
 // with it (one lifetime, one place), where the target allows.
 #include <algorithm>
 #include <cstring>
 #include <map>
 
+#include "kernel/texture.h"
 #include "plan/passes.h"
 
 namespace tabgrad {
@@ -228,32 +229,26 @@ class Emitter {
   }
 
   void place_textures() {
-    std::vector<std::size_t> order(lives_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lives_[a].elements > lives_[b].elements; });
     std::vector<int> packs = shared_packs();
     std::map<int, std::vector<std::size_t>> members;  // of this entry
-    for (std::size_t i : order) {
+    for (std::size_t i = 0; i < lives_.size(); ++i) {
       const Life& life = lives_[i];
-      int best = -1;
-      for (int p : packs) {
-        const std::int64_t size = program_.packs[static_cast<std::size_t>(p)];
-        if (size < life.elements || (best >= 0 && size >= program_.packs[static_cast<std::size_t>(best)])) continue;
-        const std::vector<std::size_t>& others = members[p];
-        const bool free = std::none_of(others.begin(), others.end(), [&](std::size_t other) {
+      const TextureShape shape = texture_shape(life.elements);
+      const auto found = std::find_if(packs.begin(), packs.end(), [&](int p) {
+        return texture_shape(program_.packs[static_cast<std::size_t>(p)]) == shape && std::none_of(members[p].begin(), members[p].end(), [&](std::size_t other) {
           return !caps_.arena || (lives_[other].first <= life.last && life.first <= lives_[other].last);
         });
-        if (free) best = p;
+      });
+      int pack = found == packs.end() ? -1 : *found;
+      if (pack < 0) {
+        pack = static_cast<int>(program_.packs.size());
+        program_.packs.push_back(4 * shape.width * shape.height);
+        packs.push_back(pack);
       }
-      if (best < 0) {
-        best = static_cast<int>(program_.packs.size());
-        program_.packs.push_back(life.elements);
-        packs.push_back(best);
-      }
-      members[best].push_back(i);
+      members[pack].push_back(i);
       const TensorType& type = graph_.type(life.value);
       buffers_[id(life.value)] =
-          add_buffer({activation_name(life.value), BufferRole::kActivation, type.dtype, type.dims, -1, {}, best, 0});
+          add_buffer({activation_name(life.value), BufferRole::kActivation, type.dtype, type.dims, -1, {}, pack, 0});
     }
   }
 

@@ -1,5 +1,6 @@
 // Checks of a Program: after it, a runner may trust every index, size and access.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "kernel/texture.h"
@@ -215,26 +216,28 @@ class Validator {
   // Draws inside of all outputs, none of which it reads. Outputs are textures of one shape.
   void fragment(const Shader& s, const Launch& l) const {
     check(!s.text.empty() && s.args.size() == l.args.size(), "shader");
-    bool draws = false;
+    std::optional<TextureShape> drawn;
     std::set<int> read, written;
     for (std::size_t i = 0; i < s.args.size(); ++i) {
       check(l.args[i] >= 0 && s.args[i].elements >= 1 && s.args[i].elements <= kLargest, "argument");
       const Buffer& b = program_.buffers[static_cast<std::size_t>(l.args[i])];
       check(num_elements(b.dims) == s.args[i].elements && b.pack_offset == 0, "argument size");
       check(b.role != BufferRole::kActivation || b.pack >= 0, "argument");
+      const TextureShape shape = texture_shape(s.args[i].elements);
+      check(b.pack < 0 || texture_shape(program_.packs[static_cast<std::size_t>(b.pack)]) == shape, "texture");
       const int allocation = b.pack >= 0 ? -1 - b.pack : l.args[i];
       if (!s.args[i].written) {
         read.insert(allocation);
         continue;
       }
-      draws = true;
       check(written.insert(allocation).second, "argument overlap");
-      const TextureShape shape = texture_shape(s.args[i].elements);
+      check(!drawn || *drawn == shape, "outputs");
+      drawn = shape;
       check(l.grid[0] == static_cast<std::uint32_t>(shape.width) && l.first_row >= 0 && l.grid[1] >= 1 &&
                 l.first_row + static_cast<std::int64_t>(l.grid[1]) <= shape.height,
             "grid");
     }
-    check(draws, "argument");
+    check(drawn.has_value(), "argument");
     for (const int allocation : written) check(read.count(allocation) == 0, "read and written argument");
   }
 

@@ -133,7 +133,8 @@ Passes gather_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
   const std::string n = num(wide ? columns / 4 : columns);
   auto value = [&](const std::string& e) {
     const std::string zero = wide ? "vec4(0.0)" : "0.0", at = "id * " + n + " + " + e + " % " + n;
-    return "{\nint id = int(" + f.element(1, e + " / " + n) + ");\nr" + (wide ? "" : "[lane]") + " = id >= 0 && id < " + num(vocabulary) + " ? " +
+    return "{\nfloat row = " + f.element(1, e + " / " + n) + ";\nbool known = row >= 0.0 && row < " + num(vocabulary) +
+           ".0;\nint id = known ? int(row) : 0;\nr" + (wide ? "" : "[lane]") + " = known ? " +
            (wide ? f.texel(0, at) : f.element(0, at)) + " : " + zero + ";\n}\n";
   };
   f.body = "vec4 r = vec4(0.0);\n" + (wide ? value("i") : "for (int lane = 0; lane < 4; lane++) {\nint e = 4 * i + lane;\n" + value("e") + "}\n");

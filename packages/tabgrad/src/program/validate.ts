@@ -104,11 +104,15 @@ function checkLaunch(program: Program, entry: Entry, l: Launch): void {
 function checkDraw(program: Program, shader: Shader, l: Launch, where: string): void {
   const read = new Set<string>();
   const written = new Set<string>();
+  let drawn: { width: number; height: number } | null = null;
   for (const [i, arg] of l.args.entries()) {
     const b = program.buffers[arg];
     need(b !== undefined && !inArena(b), 'argument', where);
     const { elements, written: writes } = shader.args[i]!;
     need(b!.elements === elements && b!.packOffset === 0, 'argument size', where);
+    const { width, height } = textureShape(elements);
+    const all = textureShape(b!.pack >= 0 ? program.packs[b!.pack]! : elements);
+    need(all.width === width && all.height === height, 'a texture', where);
     const allocation = b!.pack >= 0 ? `pack ${b!.pack}` : `buffer ${arg}`;
     if (!writes) {
       read.add(allocation);
@@ -116,7 +120,8 @@ function checkDraw(program: Program, shader: Shader, l: Launch, where: string): 
     }
     need(!written.has(allocation), 'argument overlap', where);
     written.add(allocation);
-    const { width, height } = textureShape(elements);
+    drawn ??= { width, height };
+    need(drawn.width === width && drawn.height === height, 'outputs', where);
     need(l.grid[0] === width && l.firstRow >= 0 && l.firstRow + l.grid[1] <= height, 'grid', where);
   }
   need(written.size > 0, 'argument', where);

@@ -18,8 +18,6 @@ const kSmallOutput = 256;
 const kSmallOutputs = 4 * kSmallOutput;
 const kRunsInFlight = 3;
 const kStagingKept = 4;
-/** Whole numbers up to it are exact in a texture. */
-const kLargestId = 2 ** 24;
 /** Spins of the event loop before a wait takes naps, which last 4 ms in browsers. */
 const kSpins = 50;
 
@@ -261,11 +259,8 @@ class WebGlRunner implements Runner {
     return shaders;
   }
 
-  /** A texture that holds any of buffers of so many elements. */
-  #makeTexture(elements: number[]): number {
-    const shapes = elements.map(textureShape);
-    const width = Math.max(...shapes.map((s) => s.width));
-    const height = Math.max(...shapes.map((s) => s.height));
+  #makeTexture(elements: number): number {
+    const { width, height } = textureShape(elements);
     this.bytes += width * height * 16;
     return this.#textures.push(makeTexture(this.#gl, width, height)) - 1;
   }
@@ -274,12 +269,9 @@ class WebGlRunner implements Runner {
     const gl = this.#gl;
     gl.activeTexture(gl.TEXTURE0);
     const { buffers } = this.program;
-    const packs = this.program.packs.map((_, p) => {
-      const members = buffers.filter((b) => b.pack === p).map((b) => b.elements);
-      return members.length > 0 ? this.#makeTexture(members) : -1;
-    });
+    const packs = this.program.packs.map((elements) => this.#makeTexture(elements));
     for (const [i, b] of buffers.entries()) {
-      this.#lies.push(b.pack >= 0 ? packs[b.pack]! : this.#makeTexture([b.elements]));
+      this.#lies.push(b.pack >= 0 ? packs[b.pack]! : this.#makeTexture(b.elements));
       if (b.role !== 'activation') this.#names.set(b.name, i);
       if (b.data) this.#upload(i, valuesOf(b, b.data));
     }
@@ -366,14 +358,12 @@ class WebGlRunner implements Runner {
 
   #upload(index: number, values: Values): void {
     const gl = this.#gl;
-    const { name, type, elements } = this.program.buffers[index]!;
+    const { type, elements } = this.program.buffers[index]!;
     const { width, height } = textureShape(elements);
     const texels = new Float32Array(width * height * 4);
-    // The engine hands over the bits of ids in an array of floats.
+    // The engine hands over the bits of ids in an array of floats. Beyond 2^24, where ids are rounded, no table has a row
+    // (src/codegen/glsl).
     texels.set(type === 'f32' ? values : new Int32Array(values.buffer, values.byteOffset, values.length));
-    if (type === 'i32' && texels.some((id) => Math.abs(id) > kLargestId)) {
-      throw new Error(`[write] '${name}' has an id beyond ${kLargestId}, which WebGL2 does not hold exactly.`);
-    }
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.#textures[this.#lies[index]!]!);
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, width, height, gl.RGBA, gl.FLOAT, texels);
