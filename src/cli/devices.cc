@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backend/cpu/kernels.h"
+#include "backend/webgpu/native/adapters.h"
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -33,14 +34,42 @@ int devices(const Common& options) {
   std::FILE* out = is_stdout(options.json) ? stderr : stdout;
   std::fprintf(out, "cpu   %s\n      %u hardware threads, %d in use; instruction set %s\n", name.c_str(), cores, threads,
                cpu::instruction_set());
-  std::fprintf(out, "This build has no GPU target.\n");
+  nlohmann::ordered_json adapters = nlohmann::ordered_json::array();
+  std::string none = "no adapter";
+  try {
+    for (const webgpu::AdapterFacts& a : webgpu::list_adapters("")) {
+      std::string features;
+      for (const std::string& f : a.features) features += (features.empty() ? "" : ", ") + f;
+      std::fprintf(out, "webgpu %s%s\n       %s through %s, %s; %s\n       buffers up to %.0f MB, bound %.0f MB at once\n", a.name.c_str(),
+                   a.software ? " (software: it runs on the CPU, and slower than the cpu device)" : "", a.backend.c_str(),
+                   a.library.c_str(), a.driver.c_str(), features.c_str(), static_cast<double>(a.max_buffer_bytes) * 1e-6,
+                   static_cast<double>(a.max_binding_bytes) * 1e-6);
+      adapters.push_back({{"device", "webgpu"},
+                          {"name", a.name},
+                          {"vendor", a.vendor},
+                          {"backend", a.backend},
+                          {"library", a.library},
+                          {"driver", a.driver},
+                          {"software", a.software},
+                          {"features", a.features},
+                          {"max_buffer_bytes", a.max_buffer_bytes},
+                          {"max_binding_bytes", a.max_binding_bytes},
+                          {"max_storage_buffers", a.max_storage_buffers},
+                          {"workgroup_bytes", a.workgroup_bytes},
+                          {"workgroup_size", a.workgroup_size}});
+    }
+  } catch (const Error& e) {
+    none = e.what();
+  }
+  if (adapters.empty()) std::fprintf(out, "webgpu none: %s\n", none.c_str());
   if (options.json.empty()) return kOk;
-  const nlohmann::ordered_json json{{"devices",
+  nlohmann::ordered_json json{{"devices",
                                      {{{"device", "cpu"},
                                        {"name", name},
                                        {"hardware_threads", cores},
                                        {"threads", threads},
                                        {"instruction_set", cpu::instruction_set()}}}}};
+  for (auto& a : adapters) json["devices"].push_back(std::move(a));
   write_output(options.json, json.dump(2) + "\n");
   return kOk;
 }

@@ -5,6 +5,8 @@
 namespace tabgrad::codegen {
 namespace {
 
+constexpr int kTeams = 4;
+
 std::string num(std::int64_t n) { return std::to_string(n); }
 
 // Lines that begin with @d once for each d < count, with @ as its number.
@@ -33,11 +35,10 @@ class Emitter {
     heads_ = k.attrs.heads;
     kv_ = k.attrs.kv_heads;
     d_ = qkv[2] / (heads_ + 2 * kv_);
-    bq_ = t_ >= 64 ? 64 : 32;
     const std::int64_t dv = ceil_div(d_, 4);
-    const std::int64_t bk = dv <= 4 ? 32 : dv <= 8 ? 16 : dv <= 16 ? 8 : 4;  // two such parts fit into 16 KiB
+    tile_ = dv <= 8 ? 32 : 16;  // 8 KiB for heads of up to 64
     constants_ = {{"T", num(t_)},   {"H", num(heads_)}, {"KV", num(kv_)}, {"G", num(heads_ / kv_)}, {"D", num(d_)},
-                  {"DV", num(dv)},  {"W", num(qkv[2])}, {"BQ", num(bq_)}, {"BK", num(bk)},          {"SCALE", number(k.attrs.scale)},
+                  {"DV", num(dv)},  {"W", num(qkv[2])}, {"S", num(kTeams)}, {"BK", num(tile_)}, {"OWN", num(tile_ / kTeams)}, {"SCALE", number(k.attrs.scale)},
                   {"CAUSAL", k.attrs.causal ? "true" : "false"}};
     dv_ = dv;
   }
@@ -45,8 +46,10 @@ class Emitter {
   Part part(const char* text, const char* name, std::int64_t heads) const {
     Part p = template_part(text, name, constants_);
     p.body = unrolled(p.body, dv_);
-    p.workgroup_size = static_cast<int>(bq_);
-    p.workgroups = batch_ * heads * ceil_div(t_, bq_);
+    p.workgroup_size = 32 * kTeams;
+    p.workgroups = batch_ * heads * ceil_div(t_, 32);
+    p.shared = {{"tile_a", "vec4f", tile_ * dv_}, {"tile_b", "vec4f", tile_ * dv_}, {"add", "vec4f", 32 * kTeams},
+                {"tops", "f32", 32 * kTeams},     {"sums", "f32", 32 * kTeams}};
     return p;
   }
   // An argument whose rows of heads are read, or written, by fours: fn load_NAME(at, d), fn put_NAME(at, d, v).
@@ -79,7 +82,7 @@ class Emitter {
 
  private:
   const std::vector<ArgInfo>& info_;
-  std::int64_t batch_, t_, heads_, kv_, d_, bq_, dv_;
+  std::int64_t batch_, t_, heads_, kv_, d_, tile_, dv_;
   std::vector<Constant> constants_;
 };
 

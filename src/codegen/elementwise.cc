@@ -39,11 +39,11 @@ Part map_part(const Kernel& k, const std::vector<ArgInfo>& info) {
   const int width = wide ? 4 : 1;
   use_body_args(part, k.body, info, wide);
   const std::int64_t threads = num_elements(k.body.space) / width;
-  part.workgroup_size = threads <= 64 ? 64 : 256;
+  part.workgroup_size = 128;
   part.workgroups = ceil_div(threads, part.workgroup_size);
   PrintOptions o;
   o.width = width;
-  part.body += "let e = i32(wg * " + std::to_string(part.workgroup_size) + "u + lid);\n";
+  part.body += "let e = i32(wg * 128u + lid);\n";
   if (threads % part.workgroup_size != 0) part.body += "if (e < " + std::to_string(threads) + ") {\n";
   part.body += coordinates(k.body.space, "e", "i", width, o.index);
   o.load = [&](const Load& l, const std::string& element, bool whole) { return load_text(part, info, l.arg, element, whole); };
@@ -60,8 +60,8 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   Parts result;
   // Invocations of a workgroup: `lanes` reduce one result together, side by side along what is contiguous.
   const bool column = s.columns > 1;
-  const std::int64_t size = 256;
-  std::int64_t lanes = size / (column ? 32 : 1);
+  const std::int64_t size = 128;
+  const std::int64_t lanes = size / (column ? 32 : 1);
   const bool alone = s.reduced <= kThreadReduction;
   const std::int64_t groups = column ? s.kept * ceil_div(s.columns, 32) : s.kept;
   std::int64_t chunks = 1;
@@ -97,9 +97,9 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   };
   const std::string value = "v" + std::to_string(store.value);
   if (alone) {
-    part.workgroup_size = 64;
-    part.workgroups = ceil_div(s.kept * s.columns, 64);
-    t += "let e = i32(wg * 64u + lid);\nif (e < " + std::to_string(s.kept * s.columns) + ") {\n";
+    part.workgroup_size = 128;
+    part.workgroups = ceil_div(s.kept * s.columns, 128);
+    t += "let e = i32(wg * 128u + lid);\nif (e < " + std::to_string(s.kept * s.columns) + ") {\n";
     t += "let col = e % " + columns + ";\nlet row = e / " + columns + ";\n";
     t += coordinates(kept_dims, "row", "k", 1, kept_names) + "var acc = " + combine.identity() + ";\n";
     t += "for (var r = 0; r < " + reduced + "; r++) {\n" + coordinates(reduced_dims, "r", "r", 1, reduced_names);
@@ -110,11 +110,10 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
     result.parts.push_back(std::move(part));
     return result;
   }
-  while (!column && lanes > 64 && lanes / 2 >= each) lanes /= 2;
   part.workgroup_size = static_cast<int>(column ? size : lanes);
   const std::int64_t column_groups = column ? ceil_div(s.columns, 32) : 1;
   part.workgroups = s.kept * chunks * column_groups;
-  part.declarations += "var<workgroup> $partials: array<f32, " + std::to_string(part.workgroup_size) + ">;\n";
+  part.shared.push_back({"partials", "f32", part.workgroup_size});
   t += "let chunk = i32(wg) % " + std::to_string(chunks) + ";\nlet group = i32(wg) / " + std::to_string(chunks) + ";\n";
   t += "let row = group / " + std::to_string(column_groups) + ";\n";
   if (column) {

@@ -12,10 +12,10 @@ Part gather_part(const Kernel& k, const std::vector<ArgInfo>& info) {
   use_arg(part, info, 1, false, false);
   use_arg(part, info, 2, true, wide);
   const std::int64_t each = wide ? columns / 4 : columns, threads = rows * each;
-  part.workgroup_size = 64;
-  part.workgroups = ceil_div(threads, 64);
+  part.workgroup_size = 128;
+  part.workgroups = ceil_div(threads, 128);
   const std::string n = std::to_string(each), zero = wide ? "vec4f(0.0)" : "0.0";
-  part.body = "let e = i32(wg * 64u + lid);\nif (e < " + std::to_string(threads) + ") {\nlet id = $a1[e / " + n + "];\nvar v = " +
+  part.body = "let e = i32(wg * 128u + lid);\nif (e < " + std::to_string(threads) + ") {\nlet id = $a1[e / " + n + "];\nvar v = " +
               zero + ";\nif (id >= 0 && id < " + std::to_string(vocabulary) + ") { v = $a0[id * " + n + " + e % " + n +
               "]; }\n$a2[e] = v;\n}\n";
   return part;
@@ -33,7 +33,7 @@ Part segment_sum_part(const Kernel& k, const std::vector<ArgInfo>& info) {
   use_arg(part, info, 2, true, false);
   part.workgroup_size = 64;
   part.workgroups = vocabulary * groups;
-  part.declarations = "var<workgroup> $ids: array<vec4i, 64>;\n";
+  part.shared = {{"ids", "vec4i", 64}};
   const std::string count = std::to_string(n), width = std::to_string(columns);
   part.body = "let row = i32(wg) / " + std::to_string(groups) + ";\nlet col = i32(wg) % " + std::to_string(groups) +
               " * 64 + i32(lid);\nvar sum = 0.0;\nfor (var first = 0; first < " + count + "; first += 256) {\n" +

@@ -16,10 +16,9 @@ struct Tile {
   std::int64_t threads() const { return bm / tm * (bn / tn); }
   std::int64_t shared_floats() const { return (bm + bn) * bk; }
 };
-// Register tiles of 4, 8 rows and columns; of each block size the one that fits 16 KiB of workgroup memory.
+// Within 16 KiB of workgroup memory. All but the largest have 128 invocations, so that products can share launches.
 constexpr Tile kTiles[] = {{128, 128, 16, 8, 8}, {64, 128, 16, 8, 8}, {128, 64, 16, 8, 8}, {64, 64, 16, 8, 4},
-                           {64, 64, 32, 8, 4},   {64, 32, 32, 4, 4},  {32, 64, 32, 4, 4},  {32, 32, 32, 4, 4},
-                           {16, 64, 32, 4, 4},   {16, 16, 32, 4, 4}};
+                           {64, 64, 32, 8, 4},   {64, 32, 32, 4, 4},  {32, 64, 32, 4, 4}};
 
 struct Choice {
   Tile tile;
@@ -97,8 +96,7 @@ class Emitter {
     finish_function();
     loader(a_, "a");
     loader(b_, "b");
-    part_.declarations += "var<workgroup> $tile_a: array<vec4f, " + num(t_.bm * t_.bk / 4) + ">;\nvar<workgroup> $tile_b: array<vec4f, " +
-                          num(t_.bn * t_.bk / 4) + ">;\n";
+    part_.shared = {{"tile_a", "vec4f", t_.bm * t_.bk / 4}, {"tile_b", "vec4f", t_.bn * t_.bk / 4}};
     std::string& s = part_.body;
     s += "let tile_n = i32(wg) % " + num(columns) + " * " + num(t_.bn) + ";\nvar rest = i32(wg) / " + num(columns) + ";\n";
     s += "let tile_m = rest % " + num(rows) + " * " + num(t_.bm) + ";\nrest /= " + num(rows) + ";\n";
@@ -286,11 +284,11 @@ Part sum_part(const Kernel& k, const std::vector<ArgInfo>& info, std::int64_t sp
     if (l.arg != 2) use_arg(part, info, l.arg, false, wide && l.at.strides.back() == 1);
   for (const Store& s : body.stores) use_arg(part, info, s.arg, true, wide);
   const std::int64_t threads = n / width;
-  part.workgroup_size = 64;
-  part.workgroups = ceil_div(threads, 64);
+  part.workgroup_size = 128;
+  part.workgroups = ceil_div(threads, 128);
   std::string& s = part.body;
-  s += "let e = i32(wg * 64u + lid);\n";
-  if (threads % 64) s += "if (e < " + num(threads) + ") {\n";
+  s += "let e = i32(wg * 128u + lid);\n";
+  if (threads % 128) s += "if (e < " + num(threads) + ") {\n";
   s += "var c = $partial[e];\n";
   for (std::int64_t i = 1; i < split; ++i) s += "c += $partial[e + " + num(i * threads) + "];\n";
   if (k.store_product) s += store_text(part, info, 2, wide ? "e * 4" : "e", "c", wide);
@@ -302,7 +300,7 @@ Part sum_part(const Kernel& k, const std::vector<ArgInfo>& info, std::int64_t sp
     o.known = [](const Load& l) { return l.arg == 2 ? "c" : ""; };
     s += print_code(body, o) + print_stores(part, info, body, o);
   }
-  if (threads % 64) s += "}\n";
+  if (threads % 128) s += "}\n";
   return part;
 }
 

@@ -20,9 +20,16 @@ struct PartArg {
   bool vec4 = false;          // declared as vectors of four
   std::int64_t elements = 0;  // reached from its start
 };
+// An array in workgroup memory. Parts of one shader share it: a workgroup runs one of them.
+struct SharedArray {
+  std::string name;
+  std::string type;  // "f32", "vec4f", "vec4i"
+  std::int64_t count = 0;
+};
 struct Part {
   std::string name;
   std::vector<PartArg> args;
+  std::vector<SharedArray> shared;
   std::string declarations, body;
   std::int64_t workgroups = 1;
   int workgroup_size = 64;
@@ -34,6 +41,9 @@ struct Parts {
   std::vector<Part> parts;
   std::vector<Dims> scratch;
 };
+
+// Workgroup memory of a shader made of these parts.
+std::int64_t shared_floats(const std::vector<const Part*>& parts);
 
 // What the planner knows of an argument.
 struct ArgInfo {

@@ -44,8 +44,7 @@ class Emitter {
     name_arg(p, info_, "h", 4, true);
     name_arg(p, info_, "gates", 5, true);
     name_arg(p, info_, lstm_ ? "c" : "hn", 6, true);
-    p.declarations += "var<workgroup> $state: array<vec4f, " + num(group_ * padded_ / 4) + ">;\n";
-    p.declarations += "var<workgroup> $act: array<f32, " + num(group_ * columns_) + ">;\n";
+    p.shared = {{"state", "vec4f", group_ * padded_ / 4}, {"act", "f32", group_ * columns_}};
     std::string& s = p.body;
     const std::string pad = num(padded_);
     s += "for (var e = i32(lid); e < " + num(group_ * padded_) + "; e += " + num(threads_) + ") {\nvar v = 0.0;\n";
@@ -121,9 +120,7 @@ class Emitter {
     name_arg(p, info_, "dxw", 8, true);
     if (lstm_ && given(dh0)) name_arg(p, info_, "dh0", dh0, true);
     if (lstm_ && given(11)) name_arg(p, info_, "dc0", 11, true);
-    p.declarations += "var<workgroup> $act: array<f32, " + num(group_ * columns_) + ">;\n";
-    p.declarations += "var<workgroup> $sums: array<f32, " + num(group_ * parts_ * h_) + ">;\n";  // (part, sequence, k)
-    p.declarations += "var<workgroup> $carry: array<f32, " + num(group_ * h_) + ">;\n";
+    p.shared = {{"act", "f32", group_ * columns_}, {"sums", "f32", group_ * parts_ * h_}, {"carry", "f32", group_ * h_}};
     std::string& s = p.body;
     const std::string n = num(h_);
     const std::int64_t each = columns_ / parts_;

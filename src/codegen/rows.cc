@@ -21,6 +21,7 @@ Part row_part(const char* text, const char* name, std::int64_t rows, std::int64_
   const std::string whole = std::string(templates::workgroup) + text;
   Part part = template_part(whole.c_str(), name, constants);
   part.workgroup_size = threads;
+  part.shared = {{"all", "f32", threads}};
   part.workgroups = rows;
   return part;
 }
@@ -77,8 +78,8 @@ Parts cross_entropy_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     return {{std::move(p)}, {}};
   }
   Part p = template_part(templates::cross_entropy_grad, "cross entropy gradient", {{"R", num(rows)}, {"C", num(cols)}});
-  p.workgroup_size = 256;
-  p.workgroups = ceil_div(rows * cols, 256);
+  p.workgroup_size = 128;
+  p.workgroups = ceil_div(rows * cols, 128);
   name_arg(p, info, "x", 0, false);
   name_arg(p, info, "target_ids", 1, false);
   name_arg(p, info, "lse", 3, false);

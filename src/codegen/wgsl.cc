@@ -93,7 +93,37 @@ int uniform_vectors(const std::string& text) {
   return vectors;
 }
 
+// The workgroup arrays of a shader: the parts' n-th arrays of a type are one, of the largest size.
+struct Pool {
+  std::string name, type;
+  std::int64_t count = 0;
+};
+std::string pool_name(const Part& part, std::size_t array) {
+  const std::string& type = part.shared[array].type;
+  int number = 0;
+  for (std::size_t i = 0; i < array; ++i) number += part.shared[i].type == type;
+  return "shared_" + type + "_" + std::to_string(number);
+}
+std::vector<Pool> pools_of(const std::vector<const Part*>& parts) {
+  std::vector<Pool> pools;
+  for (const Part* part : parts) {
+    for (std::size_t a = 0; a < part->shared.size(); ++a) {
+      const std::string name = pool_name(*part, a);
+      auto found = std::find_if(pools.begin(), pools.end(), [&](const Pool& p) { return p.name == name; });
+      if (found == pools.end()) found = pools.insert(pools.end(), {name, part->shared[a].type, 0});
+      found->count = std::max(found->count, part->shared[a].count);
+    }
+  }
+  return pools;
+}
+
 }  // namespace
+
+std::int64_t shared_floats(const std::vector<const Part*>& parts) {
+  std::int64_t floats = 0;
+  for (const Pool& p : pools_of(parts)) floats += p.count * (p.type == "f32" ? 1 : 4);
+  return floats;
+}
 
 Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& rewritable, const Caps& caps) {
   Finished f;
@@ -111,11 +141,16 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
   };
   std::string declarations, body;
   std::int64_t first = 0;
+  std::vector<const Part*> pointers;
+  for (const Part& part : parts) pointers.push_back(&part);
+  for (const Pool& pool : pools_of(pointers))
+    declarations += "var<workgroup> " + pool.name + ": array<" + pool.type + ", " + std::to_string(pool.count) + ">;\n";
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Part& part = parts[p];
     TG_CHECK(part.workgroup_size == parts[0].workgroup_size);
     const std::string prefix = parts.size() > 1 ? "p" + std::to_string(p) + "_" : "";
     std::map<std::string, std::string> names;
+    for (std::size_t a = 0; a < part.shared.size(); ++a) names[part.shared[a].name] = pool_name(part, a);
     for (const PartArg& a : part.args) {
       if (!mentions(part.declarations, a.name) && !mentions(part.body, a.name)) continue;  // a load outside of its range
       const std::size_t at = binding_of(a.arg);

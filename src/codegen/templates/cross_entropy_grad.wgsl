@@ -1,6 +1,6 @@
 // dx = (softmax x − onehot)·dnll, an element an invocation.
 // body
-let e = i32(wg) * 256 + i32(lid);
+let e = i32(wg) * 128 + i32(lid);
 if (e < $R * $C) {
   let row = e / $C;
   let target_id = $target_ids[row];

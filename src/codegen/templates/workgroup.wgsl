@@ -1,5 +1,4 @@
 // Results of all invocations of a workgroup (of $T, a power of two) together; every one gets them.
-var<workgroup> $all: array<f32, $T>;
 fn $total(value: f32, lid: u32) -> f32 {
   $all[lid] = value;
   workgroupBarrier();

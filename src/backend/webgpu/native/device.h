@@ -6,17 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/webgpu/native/adapters.h"
 #include "backend/webgpu/native/api.h"
 
 namespace tabgrad::webgpu {
-
-struct AdapterFacts {
-  std::string library, name, vendor, architecture, driver, backend;
-  bool software = false;
-  std::vector<std::string> features;
-  std::uint64_t max_buffer_bytes = 0, max_binding_bytes = 0;
-  std::uint32_t max_storage_buffers = 0, workgroup_bytes = 0, workgroup_size = 0;
-};
 
 class Device {
  public:
@@ -49,8 +42,5 @@ class Device {
   bool timestamps_ = false;
   std::string error_;
 };
-
-// What the library offers, best first: none when it finds no adapter.
-std::vector<AdapterFacts> list_adapters(const std::string& library);
 
 }  // namespace tabgrad::webgpu
