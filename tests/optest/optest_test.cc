@@ -62,7 +62,15 @@ TEST_P(Cases, Hold) {
   if (!target) {
     problems = check_differences(*test, k.prepared, k.reference);
   } else if (!target->same_bits) {
-    problems = check_near(*test, k.reference, run(*target, *test, k.prepared));
+    Result result;
+    try {
+      result = run(*target, *test, k.prepared);
+    } catch (const Error& e) {
+      const bool too_large = target->options.max_texture_dim > 0 && std::string(e.what()).find("needs a texture of") != std::string::npos;
+      if (!too_large) throw;
+      GTEST_SKIP() << e.what();
+    }
+    problems = check_near(*test, k.reference, result);
   } else {
     if (k.first.empty()) k.first = run(targets()[0], *test, k.prepared);
     problems = check_same_bits(k.first, run(*target, *test, k.prepared));

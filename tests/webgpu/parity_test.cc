@@ -1,5 +1,5 @@
-// Models train on WebGPU as they do on the CPU: gradients of step 1, losses of every step, and that a steady run makes no new
-// objects. Through whatever adapter the machine has, which may be a software one.
+// Models train on a GPU as they do on the CPU: gradients of step 1 and losses of every step. Through whatever adapter the machine has,
+// which may be a software one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,22 +16,30 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 
 const SessionOptions kCpu{};
-const SessionOptions kGpu{.device = "webgpu"};
+#ifdef TABGRAD_TEST_PAGE  // WebGL is in browsers alone
+const char* const kDevices[] = {"webgpu", "webgl"};
+#else
+const char* const kDevices[] = {"webgpu"};
+#endif
 
-// Without a WebGPU library or an adapter there is nothing to test; the reason is printed.
-class WebgpuParity : public testing::Test {
+// A model's name and a device. Without the device there is nothing to test; the reason is printed.
+using Param = std::tuple<const char*, const char*>;
+class Parity : public testing::TestWithParam<Param> {
  protected:
   void SetUp() override {
     Graph g;
     const Tensor x = input(g, "x", {4});
     g.outputs = {{"y", (x + x).value}};
     try {
-      make_session({{"run", g}}, kGpu);
+      make_session({{"run", g}}, gpu());
     } catch (const Error& e) {
       GTEST_SKIP() << e.what();
     }
   }
+  static const char* model() { return std::get<0>(GetParam()); }
+  static SessionOptions gpu() { return {.device = std::get<1>(GetParam())}; }
 };
+std::string name_of(const testing::TestParamInfo<Param>& info) { return str(std::get<0>(info.param), "_", std::get<1>(info.param)); }
 
 void write_inputs(Session& session, int step) {
   std::uint32_t stream = 1000 + 100 * static_cast<std::uint32_t>(step);
@@ -70,8 +78,8 @@ std::vector<double> losses(const BuiltModel& model, const OptimizerConfig& optim
   return result;
 }
 
-void expect_equal_losses(const BuiltModel& model, const OptimizerConfig& optimizer, double rate, int steps) {
-  const std::vector<double> want = losses(model, optimizer, rate, steps, kCpu), got = losses(model, optimizer, rate, steps, kGpu);
+void expect_equal_losses(const BuiltModel& model, const OptimizerConfig& optimizer, double rate, int steps, const SessionOptions& gpu) {
+  const std::vector<double> want = losses(model, optimizer, rate, steps, kCpu), got = losses(model, optimizer, rate, steps, gpu);
   double largest = 0, mean = 0;
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double d = std::fabs(got[i] - want[i]) / std::fabs(want[i]);
@@ -85,17 +93,17 @@ void expect_equal_losses(const BuiltModel& model, const OptimizerConfig& optimiz
   EXPECT_LT(got.back(), got.front());
 }
 
-class GptParity : public WebgpuParity, public testing::WithParamInterface<const char*> {};
+class GptParity : public Parity {};
 
 TEST_P(GptParity, GradientsOfStepOne) {
-  const BuiltModel model = build_gpt_gradients(gpt_preset(GetParam()));
+  const BuiltModel built = build_gpt_gradients(gpt_preset(model()));
   std::map<std::string, HostTensor> gradients[2];
-  for (const bool gpu : {false, true}) {
-    Session session = make_session(model.entries, gpu ? kGpu : kCpu);
-    write_initial_values(session, model.parameters, kSeed);
+  for (const bool on_gpu : {false, true}) {
+    Session session = make_session(built.entries, on_gpu ? gpu() : kCpu);
+    write_initial_values(session, built.parameters, kSeed);
     write_inputs(session, 1);
     session.run("gradients");
-    for (const ParameterSpec& p : model.parameters) gradients[gpu][p.name] = session.read("grad." + p.name);
+    for (const ParameterSpec& p : built.parameters) gradients[on_gpu][p.name] = session.read("grad." + p.name);
   }
   auto norm = [](const std::vector<float>& a, const std::vector<float>* b) {
     double s = 0;
@@ -111,24 +119,23 @@ TEST_P(GptParity, GradientsOfStepOne) {
 }
 
 TEST_P(GptParity, Losses) {
-  const GptConfig& c = gpt_preset(GetParam());
-  expect_equal_losses(build_gpt(c), gpt_optimizer(), kGptLearningRate, c.name == "tiny" ? 200 : 20);
+  const GptConfig& c = gpt_preset(model());
+  expect_equal_losses(build_gpt(c), gpt_optimizer(), kGptLearningRate, c.name == "tiny" ? 200 : 20, gpu());
 }
-INSTANTIATE_TEST_SUITE_P(Presets, GptParity, testing::Values("tiny", "small"), [](const auto& i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(Presets, GptParity, testing::Combine(testing::Values("tiny", "small"), testing::ValuesIn(kDevices)), name_of);
 
-class ForecasterParity : public WebgpuParity, public testing::WithParamInterface<ForecasterKind> {};
+class ForecasterParity : public Parity {};
 
 TEST_P(ForecasterParity, Losses) {
-  ForecasterConfig c = default_forecaster(GetParam());
+  ForecasterConfig c = default_forecaster(forecaster_kind_from(model()));
   c.channels = 5;
   c.future_channels = 4;
   c.window = 24;
   const OptimizerConfig optimizer;
-  expect_equal_losses(build_forecaster(c, 32, 32, optimizer, 1.0), optimizer, 1e-3, 200);
+  expect_equal_losses(build_forecaster(c, 32, 32, optimizer, 1.0), optimizer, 1e-3, 200, gpu());
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, ForecasterParity,
-                         testing::Values(ForecasterKind::kLstm, ForecasterKind::kGru, ForecasterKind::kTransformer),
-                         [](const auto& i) { return std::string(forecaster_kind_name(i.param)); });
+                         testing::Combine(testing::Values("lstm", "gru", "transformer"), testing::ValuesIn(kDevices)), name_of);
 
 }  // namespace
 }  // namespace tabgrad

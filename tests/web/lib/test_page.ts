@@ -1,0 +1,23 @@
+// The C++ tests of targets for browsers with a GPU (build/wasm's test_page), on the page's runners.
+import { expect } from 'vitest';
+import type { TestBrowser } from './browsers.ts';
+import { runModule } from './run_module.ts';
+
+const kProgram = process.env.TABGRAD_TEST_PAGE ?? `${import.meta.dirname}/../../../build/wasm/bin/test_page.mjs`;
+
+/** moreOptions: the file that gives the program its runners. At most `skipped` tests may find that they do not apply. */
+export async function passes(
+  browser: TestBrowser,
+  moreOptions: string,
+  filter: string,
+  atLeast: number,
+  skipped = 0,
+): Promise<void> {
+  const args = [`--gtest_filter=${filter}`, '--gtest_brief=1'];
+  const run = await runModule(browser, kProgram, args, { moreOptions, timeout: 1_180_000 });
+  const text = run.lines.join('\n');
+  expect(run.exit, text).toBe(0);
+  const count = (what: string) => Number(new RegExp(`\\[ *${what} *\\] (\\d+) tests?`).exec(text)?.[1] ?? 0);
+  expect(count('SKIPPED'), text).toBeLessThanOrEqual(skipped);
+  expect(count('PASSED')).toBeGreaterThanOrEqual(atLeast);
+}

@@ -1,0 +1,31 @@
+// The C++ tests of targets, compiled to WebAssembly, on the page's WebGL2 runner in Chromium with a software GPU: the table of ops
+// against the oracle, also for smaller devices, and models that train as on the CPU. Needs build/wasm's test_page.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Chromium, launchChromium } from '../lib/browsers.ts';
+import { passes } from '../lib/test_page.ts';
+import { bundled } from '../webgpu/bundled.ts';
+
+const kPatience = { timeout: 1_200_000 };
+
+let browser: Chromium;
+let options: { file: string };
+beforeAll(async () => {
+  browser = await launchChromium({ gpu: 'software' });
+  options = await bundled(`${import.meta.dirname}/../webgpu/module_options.ts`);
+});
+afterAll(async () => {
+  await browser?.close();
+  expect(browser?.outside).toEqual([]);
+});
+
+test('the table of ops', kPatience, () => passes(browser, options.file, '*__webgl', 400));
+test('nothing fused, Programs through their bytes', kPatience, () =>
+  passes(browser, options.file, '*__webgl_nofuse', 400),
+);
+// What needs a larger texture is refused, with numbers.
+test('textures of 64 × 64', kPatience, () => passes(browser, options.file, '*__webgl_64_texels', 400, 20));
+test('one output a pass', kPatience, () => passes(browser, options.file, '*__webgl_1_output', 400));
+test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', kPatience, (kind) =>
+  passes(browser, options.file, `*ForecasterParity.*/${kind}_webgl`, 1),
+);
+test('GPT tiny trains as on the CPU', kPatience, () => passes(browser, options.file, '*GptParity.*/tiny_webgl', 2));
