@@ -24,8 +24,8 @@ interface Exports {
   _bench_write(name: number, data: number, count: number): number;
   _bench_gradient_error(tokens: number, targets: number, count: number, error: number): Status;
   _bench_flops(): number;
-  _bench_step_gpt(tokens: number, targets: number, count: number, loss: number): Status;
-  _bench_step_lstm(x: number, xCount: number, y: number, yCount: number, loss: number): Status;
+  _bench_steps_gpt(steps: number, tokens: number, targets: number, count: number, losses: number): Status;
+  _bench_steps_lstm(steps: number, x: number, xCount: number, y: number, yCount: number, losses: number): Status;
   _bench_unload(): void;
   _bench_matmul(
     m: number,
@@ -47,8 +47,8 @@ const kSuspending = [
   '_bench_gpt',
   '_bench_lstm',
   '_bench_gradient_error',
-  '_bench_step_gpt',
-  '_bench_step_lstm',
+  '_bench_steps_gpt',
+  '_bench_steps_lstm',
 ] as const;
 
 /** The same exports, those that suspend as functions that give promises. */
@@ -156,38 +156,52 @@ const load: LoadSide = async (backend) => {
 function trainJob(engine: Engine, parameters: Parameter[]): TrainJob {
   for (const p of parameters) engine.write(p);
   const { exports } = engine;
-  const loss = engine.alloc(8); // a float, or the double of a gradient's error
+  const error = engine.alloc(8); // a double
+  // Room for a group of batches, one after another, and for their losses.
+  let room = 0;
   let first = 0;
   let second = 0;
-  const place = (batch: Batch) => {
-    const [a, b] = 'tokens' in batch ? [batch.tokens, batch.targets] : [batch.x, batch.y];
-    first ||= engine.alloc(a.byteLength);
-    second ||= engine.alloc(b.byteLength);
-    engine.copyIn(first, a);
-    engine.copyIn(second, b);
+  let losses = 0;
+  const place = (group: Batch[]) => {
+    const parts = group.map((b) => ('tokens' in b ? ([b.tokens, b.targets] as const) : ([b.x, b.y] as const)));
+    const [a, b] = parts[0]!;
+    if (group.length > room) {
+      for (const at of [first, second, losses]) exports._free(at);
+      room = group.length;
+      first = engine.alloc(room * a.byteLength);
+      second = engine.alloc(room * b.byteLength);
+      losses = engine.alloc(room * 4);
+    }
+    for (const [i, [x, y]] of parts.entries()) {
+      engine.copyIn(first + i * a.byteLength, x);
+      engine.copyIn(second + i * b.byteLength, y);
+    }
     return [a.length, b.length] as const;
   };
-  const lossOf = (status: number) => {
-    engine.check(status);
-    return engine.floats(loss, 1)[0]!;
+  const steps = (group: Batch[]) => {
+    const [a, b] = place(group);
+    const n = group.length;
+    const status =
+      'tokens' in group[0]!
+        ? exports._bench_steps_gpt(n, first, second, a, losses)
+        : exports._bench_steps_lstm(n, first, a, second, b, losses);
+    const taken = (code: number) => {
+      engine.check(code);
+      return [...engine.floats(losses, n)];
+    };
+    return typeof status === 'number' ? taken(status) : status.then(taken);
   };
   return {
-    step(batch: Batch) {
-      const [a, b] = place(batch);
-      const status =
-        'tokens' in batch
-          ? exports._bench_step_gpt(first, second, a, loss)
-          : exports._bench_step_lstm(first, a, second, b, loss);
-      return typeof status === 'number' ? lossOf(status) : status.then(lossOf);
-    },
+    steps,
+    step: async (batch: Batch) => (await steps([batch]))[0]!,
     async gradientError(batch: Batch) {
-      const [tokens] = place(batch);
-      engine.check(await exports._bench_gradient_error(first, second, tokens, loss));
-      return engine.double(loss);
+      const [tokens] = place([batch]);
+      engine.check(await exports._bench_gradient_error(first, second, tokens, error));
+      return engine.double(error);
     },
     flops: exports._bench_flops(),
     dispose() {
-      for (const at of [loss, first, second]) exports._free(at);
+      for (const at of [error, first, second, losses]) exports._free(at);
       exports._bench_unload();
     },
   };

@@ -20,8 +20,10 @@ export interface About {
 }
 
 export interface TrainJob {
-  /** One step; its loss, before the update. */
+  /** One step; its loss, before the update. On a GPU the next one may be called before this one's loss is there. */
   step(batch: Batch): number | Promise<number>;
+  /** Several steps, where calls of step() cannot overlap but the library itself lets steps do so. */
+  steps?(batches: Batch[]): number[] | Promise<number[]>;
   /** The side's own count of a step's floating-point operations, where it has one. */
   flops?: number;
   /** Distance of this batch's gradients, at the first weights, from a double-precision oracle, where the side has one. */

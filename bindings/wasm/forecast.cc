@@ -219,7 +219,7 @@ void ForecastSession::advance(double milliseconds, Reply& reply) {
   while (!ended && seconds_since(start) * 1e3 < milliseconds) {
     const Trainer::Event event = trainer.advance();
     ended = event == Trainer::Event::kEnd;
-    if (event == Trainer::Event::kStep) losses_.push_back(trainer.last_loss());
+    if (event == Trainer::Event::kStep) losses_.insert(losses_.end(), trainer.losses().begin(), trainer.losses().end());
   }
   trained_seconds_ += seconds_since(start);
   const TrainerState& s = trainer.state();

@@ -27,6 +27,14 @@ class Backend {
 
   virtual void run(const std::string& entry) = 0;
 
+  // How many runs may be under way at once. 1: each is done when run() returns.
+  virtual int runs_in_flight() const { return 1; }
+  // A small output (a loss) as the run left it that came `runs_ago` before the last, runs_ago < runs_in_flight(). Waits for that run
+  // alone, so that the device never waits for the host.
+  virtual void read_earlier(const std::string& output, [[maybe_unused]] int runs_ago, void* data, std::int64_t count) {
+    read(output, data, count);
+  }
+
   virtual const Program& program() const = 0;
 };
 

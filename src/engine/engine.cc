@@ -50,6 +50,12 @@ float Session::read_scalar(const std::string& name) {
 void Session::set_uniform(const std::string& name, float value) { backend_->set_uniform(name, value); }
 void Session::set_random(std::uint64_t seed, std::uint32_t step) { backend_->set_random(seed, step); }
 void Session::run(const std::string& entry) { backend_->run(entry); }
+int Session::runs_in_flight() const { return backend_->runs_in_flight(); }
+float Session::read_scalar_earlier(const std::string& output, int runs_ago) {
+  float value = 0;
+  backend_->read_earlier(output, runs_ago, &value, 1);
+  return value;
+}
 const Program& Session::program() const { return backend_->program(); }
 std::string Session::device() const { return backend_->description(); }
 

@@ -38,6 +38,10 @@ class Session {
   void set_random(std::uint64_t seed, std::uint32_t step);
   void run(const std::string& entry);
 
+  // Of a small output, without waiting for the runs after the one that it is of (backend/backend.h).
+  int runs_in_flight() const;
+  float read_scalar_earlier(const std::string& output, int runs_ago);
+
   const Program& program() const;
   std::string device() const;  // for people
   // Names of the buffers with a role, in the Program's order.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "nn/train_step.h"
+#include "train/burst.h"
 
 namespace tabgrad {
 namespace {
@@ -120,7 +121,7 @@ LmTrainer::Event LmTrainer::advance() {
   } else if (config_.max_seconds > 0 && seconds_since(started_) >= config_.max_seconds) {
     end(EndReason::kTimeLimit, str("Stopped at the time limit at step ", state_.step, " of ", config_.steps, "."));
   } else {
-    step();
+    steps();
     return state_.end == EndReason::kNone ? Event::kStep : Event::kEnd;
   }
   return Event::kEnd;
@@ -138,32 +139,66 @@ void LmTrainer::load_batch(std::int64_t batch) {
   session_.write("targets", targets_.data(), count);
 }
 
-void LmTrainer::step() {
-  const auto start = std::chrono::steady_clock::now();
-  const std::int64_t step = state_.step + 1, pieces = config_.accumulate;
-  last_rate_ = learning_rate(schedule_, step);
+void LmTrainer::begin_step(std::int64_t step) {
+  last_rate_ = rate_of(step);
   set_step_uniforms(session_, config_.optimizer, last_rate_, step);
-  double loss = 0;
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    const std::int64_t batch = state_.step * pieces + piece;
-    load_batch(batch);
-    session_.set_random(config_.seed, static_cast<std::uint32_t>(batch + 1));
-    if (pieces > 1) session_.set_uniform("first", piece == 0 ? 1.0f : 0.0f);
-    session_.run(pieces > 1 ? "accumulate" : "train_step");
-    loss += static_cast<double>(session_.read_scalar("loss")) / static_cast<double>(pieces);
-  }
-  if (pieces > 1) session_.run("apply");
-  const float norm = session_.read_scalar("grad_norm");
-  if (!std::isfinite(loss)) return diverged("the loss", loss);
-  if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm));
-  state_.step = step;
+}
+
+bool LmTrainer::finish_step(double loss, float norm) {
+  if (!std::isfinite(loss)) return diverged("the loss", loss), false;
+  if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm)), false;
+  ++state_.step;
   state_.train_loss.push_back(loss);
   state_.grad_norm.push_back(static_cast<double>(norm));
-  if (corpus_.validation_windows(context_) == 0 && step % config_.eval_every == 0) {
-    state_.best_step = step;
+  return true;
+}
+
+std::int64_t LmTrainer::whole_steps() {
+  const std::int64_t first = state_.step;
+  const auto issue = [&](std::int64_t i) {
+    begin_step(first + i + 1);
+    load_batch(first + i);
+    session_.set_random(config_.seed, static_cast<std::uint32_t>(first + i + 1));
+    session_.run("train_step");
+  };
+  const auto settle = [&](std::int64_t, int runs_ago) {
+    const float loss = session_.read_scalar_earlier("loss", runs_ago);
+    return finish_step(static_cast<double>(loss), session_.read_scalar_earlier("grad_norm", runs_ago));
+  };
+  // Up to the next validation. The first step of a process is timed by nobody, so it comes alone.
+  const std::int64_t left = std::min(config_.steps - first, config_.eval_every - first % config_.eval_every);
+  return run_burst(session_, timed_steps_ < 0 ? 1 : left, issue, settle);
+}
+
+std::int64_t LmTrainer::step_in_pieces() {
+  begin_step(state_.step + 1);
+  double loss = 0;
+  for (std::int64_t piece = 0; piece < config_.accumulate; ++piece) {
+    const std::int64_t batch = state_.step * config_.accumulate + piece;
+    load_batch(batch);
+    session_.set_random(config_.seed, static_cast<std::uint32_t>(batch + 1));
+    session_.set_uniform("first", piece == 0 ? 1.0f : 0.0f);
+    session_.run("accumulate");
+    loss += static_cast<double>(session_.read_scalar("loss")) / static_cast<double>(config_.accumulate);
+  }
+  session_.run("apply");
+  return finish_step(loss, session_.read_scalar("grad_norm")) ? 1 : 0;
+}
+
+void LmTrainer::steps() {
+  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t taken = config_.accumulate > 1 ? step_in_pieces() : whole_steps();
+  if (state_.end != EndReason::kNone) return;
+  if (corpus_.validation_windows(context_) == 0 && state_.step % config_.eval_every == 0) {
+    state_.best_step = state_.step;
     best_.capture(session_);
   }
-  if (timed_steps_++ >= 0) timed_seconds_ += seconds_since(start);
+  if (timed_steps_ < 0) {
+    timed_steps_ = 0;
+  } else {
+    timed_steps_ += taken;
+    timed_seconds_ += seconds_since(start);
+  }
 }
 
 void LmTrainer::end(EndReason reason, std::string message) {

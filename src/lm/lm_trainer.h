@@ -63,8 +63,8 @@ class LmTrainer {
             const std::vector<std::string>& optimizer_states, LmTrainerConfig config);
 
   enum class Event : unsigned char { kStep, kEvaluation, kEnd };
-  // Does the next piece of work: one step, or one batch of a validation (kEvaluation when the last of them is done, kStep
-  // before). kEnd: there is no more (now, or since before).
+  // Does the next piece of work: one step, or a few where the device runs behind (train/burst.h), or one batch of a validation
+  // (kEvaluation when the last of them is done, kStep before). kEnd: there is no more (now, or since before).
   Event advance();
   // Ends the run at the next advance(). May be called from another thread or a signal handler.
   void request_stop() { stop_.store(true, std::memory_order_relaxed); }
@@ -99,7 +99,11 @@ class LmTrainer {
   bool validation_due() const;
   Event validate_some();
   void load_batch(std::int64_t batch);
-  void step();
+  void begin_step(std::int64_t step);
+  bool finish_step(double loss, float norm);  // false: it diverged
+  std::int64_t whole_steps();  // both give the number of steps taken
+  std::int64_t step_in_pieces();
+  void steps();
   void end(EndReason reason, std::string message);
   void diverged(const char* what, double value);
 

@@ -7,6 +7,7 @@
 
 #include "nn/train_step.h"
 #include "tensor/philox.h"
+#include "train/burst.h"
 
 namespace tabgrad {
 namespace {
@@ -68,11 +69,13 @@ Trainer::Trainer(Session& session, BatchSource& source, TrainerConfig config)
   steps_per_epoch_ = (examples + config_.batch - 1) / config_.batch;
   order_.resize(static_cast<std::size_t>(std::max(examples, source_.examples(Part::kValidation))));
   best_ = tensors(BufferRole::kParameter);
+  losses_.reserve(kMaxBurst);
   state_.train_loss.reserve(static_cast<std::size_t>(config_.epochs));
   state_.validation_loss.reserve(static_cast<std::size_t>(config_.epochs) + 1);
 }
 
 Trainer::Event Trainer::advance() {
+  losses_.clear();
   if (state_.end != EndReason::kNone) return Event::kEnd;
   const bool validates = source_.examples(Part::kValidation) > 0;
   if (!validates && state_.best_epoch < 0) {
@@ -93,7 +96,7 @@ Trainer::Event Trainer::advance() {
   } else if (config_.max_seconds > 0 && seconds_since(started_) >= config_.max_seconds) {
     end(EndReason::kTimeLimit, str("Stopped at the time limit in epoch ", state_.epoch + 1, " of ", config_.epochs, "."));
   } else {
-    step();
+    steps();
     return state_.end == EndReason::kNone ? Event::kStep : Event::kEnd;
   }
   return Event::kEnd;
@@ -105,25 +108,37 @@ void Trainer::shuffle() {
   ordered_epoch_ = state_.epoch;
 }
 
-void Trainer::step() {
+void Trainer::steps() {
   const auto start = std::chrono::steady_clock::now();
   shuffle();
-  const std::int64_t examples = source_.examples(Part::kTraining);
-  const std::int64_t count = std::min(config_.batch, examples - state_.position);
-  source_.load(Part::kTraining,
-               std::span(order_).subspan(static_cast<std::size_t>(state_.position), static_cast<std::size_t>(count)), session_);
-  const std::int64_t step = state_.step + 1;
-  last_rate_ = learning_rate(schedule_, step);
-  set_step_uniforms(session_, config_.optimizer, last_rate_, step);
-  session_.set_random(config_.seed, static_cast<std::uint32_t>(step));
-  session_.run("train_step");
-  last_loss_ = session_.read_scalar("loss");
-  const float norm = session_.read_scalar("grad_norm");
-  if (!std::isfinite(last_loss_)) return diverged("the loss", static_cast<double>(last_loss_));
-  if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm));
-  state_.step = step;
-  state_.loss_sum += static_cast<double>(last_loss_) * static_cast<double>(count);
-  state_.position += count;
+  const std::int64_t examples = source_.examples(Part::kTraining), first = state_.step, position = state_.position;
+  const auto count_of = [&](std::int64_t i) { return std::min(config_.batch, examples - position - i * config_.batch); };
+  const std::int64_t left = (examples - position + config_.batch - 1) / config_.batch;
+  const auto issue = [&](std::int64_t i) {
+    source_.load(Part::kTraining,
+                 std::span(order_).subspan(static_cast<std::size_t>(position + i * config_.batch),
+                                           static_cast<std::size_t>(count_of(i))),
+                 session_);
+    const std::int64_t step = first + i + 1;
+    last_rate_ = learning_rate(schedule_, step);
+    set_step_uniforms(session_, config_.optimizer, last_rate_, step);
+    session_.set_random(config_.seed, static_cast<std::uint32_t>(step));
+    session_.run("train_step");
+  };
+  const auto settle = [&](std::int64_t i, int runs_ago) {
+    last_loss_ = session_.read_scalar_earlier("loss", runs_ago);
+    const float norm = session_.read_scalar_earlier("grad_norm", runs_ago);
+    if (!std::isfinite(last_loss_)) return diverged("the loss", static_cast<double>(last_loss_)), false;
+    if (!std::isfinite(norm)) return diverged("the gradient's norm", static_cast<double>(norm)), false;
+    state_.step += 1;
+    state_.loss_sum += static_cast<double>(last_loss_) * static_cast<double>(count_of(i));
+    state_.position += count_of(i);
+    losses_.push_back(last_loss_);
+    return true;
+  };
+  // The first step of a process is timed by nobody, so it comes alone.
+  const std::int64_t taken = run_burst(session_, timed_steps_ < 0 ? 1 : left, issue, settle);
+  if (state_.end != EndReason::kNone) return;
   if (state_.position == examples) {
     state_.train_loss.push_back(state_.loss_sum / static_cast<double>(examples));
     state_.epoch += 1;
@@ -134,20 +149,33 @@ void Trainer::step() {
       best_.capture(session_);
     }
   }
-  if (timed_steps_++ >= 0) timed_seconds_ += seconds_since(start);
+  if (timed_steps_ < 0) {
+    timed_steps_ = 0;
+  } else {
+    timed_steps_ += taken;
+    timed_seconds_ += seconds_since(start);
+  }
 }
 
 void Trainer::evaluate() {
-  const std::int64_t examples = source_.examples(Part::kValidation);
+  const std::int64_t examples = source_.examples(Part::kValidation), size = config_.eval_batch;
   std::iota(order_.begin(), order_.begin() + examples, std::int64_t{0});
   ordered_epoch_ = -1;
   double sum = 0;
-  for (std::int64_t i = 0; i < examples; i += config_.eval_batch) {
-    const std::int64_t count = std::min(config_.eval_batch, examples - i);
-    source_.load(Part::kValidation, std::span(order_).subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(count)),
-                 session_);
-    session_.run("evaluate");
-    sum += static_cast<double>(session_.read_scalar("eval.loss"));
+  for (std::int64_t done = 0; done < examples;) {
+    const auto issue = [&](std::int64_t i) {
+      const std::int64_t at = done + i * size;
+      source_.load(
+          Part::kValidation,
+          std::span(order_).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(std::min(size, examples - at))),
+          session_);
+      session_.run("evaluate");
+    };
+    const auto settle = [&](std::int64_t, int runs_ago) {
+      sum += static_cast<double>(session_.read_scalar_earlier("eval.loss", runs_ago));
+      return true;
+    };
+    done += size * run_burst(session_, (examples - done + size - 1) / size, issue, settle);
   }
   const double loss = sum / static_cast<double>(examples);
   if (!std::isfinite(loss)) return diverged("the validation loss", loss);

@@ -76,7 +76,8 @@ class Trainer {
   Trainer(Session& session, BatchSource& source, TrainerConfig config);
 
   enum class Event : unsigned char { kStep, kEvaluation, kEnd };
-  // Does the next piece of work: one step, or the evaluation between epochs. kEnd: there is no more (now, or since before).
+  // Does the next piece of work: one step, or a few where the device runs behind (train/burst.h), or the evaluation between
+  // epochs. kEnd: there is no more (now, or since before).
   Event advance();
   // Ends the run at the next advance(). May be called from another thread or a signal handler.
   void request_stop() { stop_.store(true, std::memory_order_relaxed); }
@@ -84,6 +85,8 @@ class Trainer {
   const TrainerState& state() const { return state_; }
   const TrainerConfig& config() const { return config_; }
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  // Losses of the steps of the last advance().
+  std::span<const float> losses() const { return losses_; }
   float last_loss() const { return last_loss_; }
   double last_rate() const { return last_rate_; }
   // Steps of this process and the seconds that they took, the first left out (it warms caches).
@@ -99,7 +102,7 @@ class Trainer {
  private:
   SessionTensors tensors(BufferRole role) const { return {session_, session_.names(role)}; }
   void shuffle();
-  void step();
+  void steps();
   void evaluate();
   void end(EndReason reason, std::string message);
   void diverged(const char* what, double value);
@@ -116,6 +119,7 @@ class Trainer {
   SessionTensors current_;           // weights at the end, which best_ replaced in the session
   std::atomic<bool> stop_{false};
   std::chrono::steady_clock::time_point started_;
+  std::vector<float> losses_;
   float last_loss_ = 0;
   double last_rate_ = 0;
   std::int64_t timed_steps_ = -1;

@@ -22,6 +22,8 @@
 #include "graph/evaluate.h"
 #include "lstm_model.h"
 #include "models/gpt.h"
+#include "nn/train_step.h"
+#include "train/burst.h"
 
 namespace tabgrad::bench {
 namespace {
@@ -70,13 +72,25 @@ void load(const BuiltModel& model, const OptimizerConfig& optimizer, double lear
 }
 
 template <typename A, typename B>
-float step(const char* first, const A* a, int a_count, const char* second, const B* b, int b_count) {
+void steps(int count, const char* first, const A* a, int a_count, const char* second, const B* b, int b_count, float* losses) {
   State& s = state();
-  s.session->write(first, a, a_count);
-  s.session->write(second, b, b_count);
-  set_step_uniforms(*s.session, s.optimizer, s.learning_rate, ++s.step);
-  s.session->run("train_step");
-  return s.session->read_scalar("loss");
+  const auto issue = [&](std::int64_t i) {
+    s.session->write(first, a + i * a_count, a_count);
+    s.session->write(second, b + i * b_count, b_count);
+    set_step_uniforms(*s.session, s.optimizer, s.learning_rate, ++s.step);
+    s.session->run("train_step");
+  };
+  const auto settle = [&](std::int64_t i, int runs_ago) {
+    losses[i] = s.session->read_scalar_earlier("loss", runs_ago);
+    return true;
+  };
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t taken = run_burst(*s.session, count - done, issue, settle);
+    done += taken;
+    a += taken * a_count;
+    b += taken * b_count;
+    losses += taken;
+  }
 }
 
 std::vector<double> doubles(const auto* values, std::int64_t count) { return {values, values + count}; }
@@ -183,13 +197,15 @@ int bench_gradient_error(const std::int32_t* tokens, const std::int32_t* targets
 
 TG_EXPORT(bench_flops) double bench_flops() { return state().flops; }
 
-TG_EXPORT(bench_step_gpt)
-int bench_step_gpt(const std::int32_t* tokens, const std::int32_t* targets, int count, float* loss) {
-  return guarded([&] { *loss = step("tokens", tokens, count, "targets", targets, count); });
+// `count` steps on batches that lie one after another; the loss of each.
+TG_EXPORT(bench_steps_gpt)
+int bench_steps_gpt(int count, const std::int32_t* tokens, const std::int32_t* targets, int tokens_count, float* losses) {
+  return guarded([&] { steps(count, "tokens", tokens, tokens_count, "targets", targets, tokens_count, losses); });
 }
 
-TG_EXPORT(bench_step_lstm) int bench_step_lstm(const float* x, int x_count, const float* y, int y_count, float* loss) {
-  return guarded([&] { *loss = step("x", x, x_count, "y", y, y_count); });
+TG_EXPORT(bench_steps_lstm)
+int bench_steps_lstm(int count, const float* x, int x_count, const float* y, int y_count, float* losses) {
+  return guarded([&] { steps(count, "x", x, x_count, "y", y, y_count, losses); });
 }
 
 TG_EXPORT(bench_unload) void bench_unload() { state().session.reset(); }

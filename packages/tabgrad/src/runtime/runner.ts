@@ -21,8 +21,13 @@ export interface Runner {
   /** Keys of random numbers. */
   setRandom(seed: bigint, step: number): void;
   run(entry: string): void;
-  /** Small outputs (a loss) cost next to nothing, since each run brings them along; others wait for a copy. */
-  read(name: string): Promise<Float32Array<ArrayBuffer>>;
+  /**
+   * Small outputs (a loss) cost next to nothing, since each run brings them along; others wait for a copy. runsAgo: of a small
+   * output, as the run left it that came so many before the last, without waiting for those after it.
+   */
+  read(name: string, runsAgo?: number): Promise<Float32Array<ArrayBuffer>>;
+  /** runsAgo stays below it. 1: only the last run can be read. */
+  readonly runsInFlight: number;
   /** Resolves when few enough runs are under way for another one. Nothing bounds them otherwise. */
   room(): Promise<void>;
 

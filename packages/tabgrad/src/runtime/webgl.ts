@@ -82,6 +82,7 @@ class WebGlRunner implements Runner {
   readonly #frames = new Map<number, WebGLFramebuffer>(); // for reading a texture
   readonly #small = new Map<string, { at: number; elements: number }>(); // at: elements in a slot
   readonly #ring: Slot[] = [];
+  readonly runsInFlight = 1;
   readonly #underWay: Promise<void>[] = [];
   readonly #units: (WebGLTexture | null)[] = [];
   #staging: Staging[] = [];

@@ -80,7 +80,8 @@ class WebGpuRunner implements Runner {
   readonly #underWay: Promise<void>[] = [];
   #staging: GPUBuffer[] = [];
   #uniformBuffer!: GPUBuffer;
-  #last: Slot | null = null; // with the small outputs as they are now
+  #recent: (Slot | null)[] = []; // with the small outputs as the last runs left them, the last one last
+  readonly runsInFlight = kRunsInFlight;
   #destroyed = false;
 
   constructor(program: Program, device: WebGpuDevice) {
@@ -133,7 +134,7 @@ class WebGpuRunner implements Runner {
       throw new Error(`[write] '${name}' has ${place.size / 4} elements, not ${values.length}.`);
     }
     this.#gpu.queue.writeBuffer(place.buffer, place.offset, values);
-    if (this.#small.has(name)) this.#last = null;
+    if (this.#small.has(name)) this.#recent = [];
   }
 
   setUniform(name: string, value: number): void {
@@ -153,7 +154,7 @@ class WebGpuRunner implements Runner {
     const watched = entry.fresh;
     entry.fresh = false;
     if (watched) this.#gpu.pushErrorScope('validation');
-    const slot = this.#ring.find((s) => !s.busy) ?? null;
+    const slot = this.#ring.find((s) => !s.busy && !this.#recent.includes(s)) ?? null;
     const { steps } = entry;
     for (let first = 0; first < steps.length || first === 0; first += kLaunchesAPass) {
       const end = Math.min(steps.length, first + kLaunchesAPass);
@@ -167,7 +168,8 @@ class WebGpuRunner implements Runner {
         .popErrorScope()
         .then((error) => error && this.#device.report(`'${name}' is refused: ${error.message}`));
     }
-    this.#last = slot;
+    this.#recent.push(slot);
+    if (this.#recent.length > kRunsInFlight) this.#recent.shift();
     this.#follow(slot ? this.#bring(slot) : this.#gpu.queue.onSubmittedWorkDone());
   }
 
@@ -176,10 +178,11 @@ class WebGpuRunner implements Runner {
     this.#device.check();
   }
 
-  async read(name: string): Promise<Float32Array<ArrayBuffer>> {
+  async read(name: string, runsAgo = 0): Promise<Float32Array<ArrayBuffer>> {
     this.#device.check();
-    const slot = this.#last;
+    const slot = this.#recent.at(-1 - runsAgo);
     const small = slot && this.#small.get(name);
+    if (!small && runsAgo > 0) throw new Error(`[read] '${name}' of ${runsAgo} runs ago was not kept.`);
     try {
       if (!slot || !small) return await this.#copyOut(this.#place(name));
       await slot.done;
@@ -248,7 +251,8 @@ class WebGpuRunner implements Runner {
       this.#small.set(b.name, { from, at: bytes });
       bytes += from.size;
     }
-    for (let i = 0; i < kRunsInFlight && bytes > 0; ++i) {
+    for (let i = 0; i < 2 * kRunsInFlight && bytes > 0; ++i) {
+      // Those under way, and those that may still be read.
       const buffer = this.#makeBuffer(bytes, kUsage.mapRead | kUsage.copyDst);
       this.#allocations.push(buffer);
       this.#ring.push({ buffer, values: new Float32Array(bytes / 4), done: Promise.resolve(), busy: false });

@@ -100,13 +100,17 @@ export class Page {
     });
   }
 
-  read(memory: WebAssembly.Memory, runner: number, buffer: number, at: number): Promise<number> {
+  read(memory: WebAssembly.Memory, runner: number, buffer: number, runsAgo: number, at: number): Promise<number> {
     return this.#answer(async () => {
       const of = this.#runner(runner);
-      const values = await of.read(of.program.buffers[buffer]!.name);
+      const values = await of.read(of.program.buffers[buffer]!.name, runsAgo);
       new Float32Array(memory.buffer, at >>> 0, values.length).set(values);
       return kOk;
     });
+  }
+
+  runsInFlight(runner: number): number {
+    return this.#runner(runner).runsInFlight;
   }
 
   /** Of a runner: its description. Of kFailure: the last failure. */

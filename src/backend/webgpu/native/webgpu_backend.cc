@@ -69,8 +69,7 @@ class WebgpuBackend final : public Backend {
     const Place p = named(name, count);
     const auto bytes = static_cast<std::uint64_t>(count) * 4;
     if (const auto small = small_outputs_.find(name); small != small_outputs_.end() && ring_valid_) {
-      finish_ring();
-      std::memcpy(data, shadow_.data() + small->second / 4, bytes);
+      take(0, small->second, data, bytes);
       return;
     }
     if (bytes > staging_bytes_) {
@@ -82,6 +81,16 @@ class WebgpuBackend final : public Backend {
     api_.CommandEncoderCopyBufferToBuffer(encoder, p.buffer, p.offset, staging_, 0, bytes);
     submit(encoder);
     read_mapped(staging_, bytes, data);
+  }
+
+  int runs_in_flight() const override { return ring_.empty() ? 1 : kStepsInFlight; }
+
+  void read_earlier(const std::string& name, int runs_ago, void* data, std::int64_t count) override {
+    named(name, count);
+    const auto small = small_outputs_.find(name);
+    if (small == small_outputs_.end()) fail("[read] '", name, "' is too large to be kept for later");
+    TG_CHECK(runs_ago >= 0 && runs_ago < runs_in_flight());
+    take(static_cast<std::size_t>(runs_ago), small->second, data, static_cast<std::size_t>(count) * 4);
   }
 
   void set_uniform(const std::string& name, float value) override {
@@ -102,8 +111,7 @@ class WebgpuBackend final : public Backend {
     const auto found = entries_.find(entry);
     if (found == entries_.end()) fail("[run] the Program has no entry point '", entry, "'");
     device_->check();
-    if (uniforms_changed_)
-      api_.QueueWriteBuffer(device_->queue(), uniform_buffer_, 0, uniforms_.data(), uniforms_.size() * 4);
+    if (uniforms_changed_) api_.QueueWriteBuffer(device_->queue(), uniform_buffer_, 0, uniforms_.data(), uniforms_.size() * 4);
     uniforms_changed_ = false;
     if (profile_) {
       run_profiled(found->second);
@@ -169,7 +177,8 @@ class WebgpuBackend final : public Backend {
       } else {
         p = {storage(num_elements(b.dims)), 0};
       }
-      if (b.role == BufferRole::kConstant) api_.QueueWriteBuffer(device_->queue(), p.buffer, p.offset, b.data.data(), b.data.size());
+      if (b.role == BufferRole::kConstant)
+        api_.QueueWriteBuffer(device_->queue(), p.buffer, p.offset, b.data.data(), b.data.size());
       if (b.role != BufferRole::kActivation) names_[b.name] = places_.size();
       places_.push_back(p);
     }
@@ -183,9 +192,9 @@ class WebgpuBackend final : public Backend {
       small_outputs_[b.name] = small;
       small += bytes;
     }
-    shadow_.assign(static_cast<std::size_t>(small / 4), 0.0f);
     for (int i = 0; small > 0 && i < kStepsInFlight; ++i) {
-      ring_.push_back({make_buffer(static_cast<std::uint64_t>(small), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst), {}, false});
+      ring_.push_back({make_buffer(static_cast<std::uint64_t>(small), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst),
+                       std::vector<float>(static_cast<std::size_t>(small / 4))});
       allocations_.push_back(ring_.back().buffer);
     }
   }
@@ -218,8 +227,8 @@ class WebgpuBackend final : public Backend {
       WGPUCreateComputePipelineAsyncCallbackInfo callback{};
       callback.mode = WGPUCallbackMode_AllowProcessEvents;
       callback.userdata1 = &requests[k];
-      callback.callback = [](WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline, WGPUStringView message, void* to,
-                             void*) {
+      callback.callback = [](WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline, WGPUStringView message,
+                             void* to, void*) {
         auto& r = *static_cast<Request*>(to);
         r.answer.done = true;
         r.pipeline = pipeline;
@@ -235,8 +244,8 @@ class WebgpuBackend final : public Backend {
     for (std::size_t k = 0; k < requests.size(); ++k) {
       if (requests[k].pipeline) continue;
       for (const char* what : {"memory", "validation"}) pop_error_scope(what);  // says more
-      fail("[webgpu] ", device_->facts().name, " refuses the shader '", program_.kernels[k].shader.name, "': ",
-             requests[k].answer.error, flags::debug() >= 3 ? "\n" + program_.kernels[k].shader.text : "");
+      fail("[webgpu] ", device_->facts().name, " refuses the shader '", program_.kernels[k].shader.name,
+           "': ", requests[k].answer.error, flags::debug() >= 3 ? "\n" + program_.kernels[k].shader.text : "");
     }
   }
 
@@ -261,8 +270,9 @@ class WebgpuBackend final : public Backend {
         entry.offset = place.offset;
         entry.size = static_cast<std::uint64_t>(shader.args[a].elements) * 4;
         if (entry.size > device_->facts().max_binding_bytes)
-          fail("[webgpu] ", device_->facts().name, " binds up to ", device_->facts().max_binding_bytes / 1000000, " MB at once, and '",
-               l.label, "' needs ", entry.size / 1000000, " MB: lower the batch, the window or the model's size");
+          fail("[webgpu] ", device_->facts().name, " binds up to ", device_->facts().max_binding_bytes / 1000000,
+               " MB at once, and '", l.label, "' needs ", entry.size / 1000000,
+               " MB: lower the batch, the window or the model's size");
       }
       WGPUBindGroupLayout layout = api_.ComputePipelineGetBindGroupLayout(step.pipeline, 0);
       WGPUBindGroupDescriptor d{};
@@ -323,7 +333,8 @@ class WebgpuBackend final : public Backend {
 
   struct Slot {
     WGPUBuffer buffer = nullptr;
-    Answer answer;
+    std::vector<float> values{};
+    Answer answer{};
     bool pending = false;
   };
 
@@ -334,7 +345,8 @@ class WebgpuBackend final : public Backend {
     for (const auto& [name, offset] : small_outputs_) {
       const Place& p = places_[names_.at(name)];
       const auto bytes = static_cast<std::uint64_t>(num_elements(program_.buffers[names_.at(name)].dims)) * 4;
-      api_.CommandEncoderCopyBufferToBuffer(encoder, p.buffer, p.offset, ring_[at_].buffer, static_cast<std::uint64_t>(offset), bytes);
+      api_.CommandEncoderCopyBufferToBuffer(encoder, p.buffer, p.offset, ring_[at_].buffer, static_cast<std::uint64_t>(offset),
+                                            bytes);
     }
   }
 
@@ -343,24 +355,27 @@ class WebgpuBackend final : public Backend {
     Slot& slot = ring_[at_];
     slot.answer = {};
     slot.pending = true;
-    map(slot.buffer, shadow_.size() * 4, slot.answer);
+    map(slot.buffer, slot.values.size() * 4, slot.answer);
     ring_valid_ = true;
   }
 
-  // Waits for the slot's run; what it brought is of interest only if it is the last.
+  // Waits for the slot's run and takes what it brought.
   void finish_slot(Slot& slot) {
     if (!slot.pending) return;
     device_->wait(&slot.answer.done);
     slot.pending = false;
     if (!slot.answer.error.empty()) device_->report(slot.answer.error);
     device_->check();
-    const void* from = api_.BufferGetConstMappedRange(slot.buffer, 0, shadow_.size() * 4);
-    if (from) std::memcpy(shadow_.data(), from, shadow_.size() * 4);
+    const void* from = api_.BufferGetConstMappedRange(slot.buffer, 0, slot.values.size() * 4);
+    if (from) std::memcpy(slot.values.data(), from, slot.values.size() * 4);
     api_.BufferUnmap(slot.buffer);
   }
 
-  void finish_ring() {
-    for (std::size_t i = 1; i <= ring_.size(); ++i) finish_slot(ring_[(at_ + i) % ring_.size()]);
+  // at: bytes into a slot.
+  void take(std::size_t runs_ago, std::int64_t at, void* data, std::size_t bytes) {
+    Slot& slot = ring_[(at_ + ring_.size() - runs_ago) % ring_.size()];
+    finish_slot(slot);
+    std::memcpy(data, slot.values.data() + at / 4, bytes);
   }
 
   void map(WGPUBuffer buffer, std::size_t bytes, Answer& answer) const {
@@ -460,7 +475,7 @@ class WebgpuBackend final : public Backend {
   std::shared_ptr<Device> device_;
   const Api& api_;
   std::vector<WGPUBuffer> allocations_;  // all that are to be released
-  std::vector<Place> places_;            // by buffer
+  std::vector<Place> places_;  // by buffer
   std::map<std::string, std::size_t> names_;
   std::vector<WGPUComputePipeline> pipelines_;  // by kernel
   std::map<std::string, Prepared, std::less<>> entries_;
@@ -469,7 +484,6 @@ class WebgpuBackend final : public Backend {
   WGPUBuffer uniform_buffer_ = nullptr, staging_ = nullptr, resolved_ = nullptr, resolved_staging_ = nullptr;
   std::uint64_t staging_bytes_ = 0;
   std::map<std::string, std::int64_t> small_outputs_;  // byte offsets in a slot
-  std::vector<float> shadow_;                          // the small outputs of the last run that has been waited for
   std::vector<Slot> ring_;
   std::size_t at_ = 0;
   bool ring_valid_ = false, profile_ = false;

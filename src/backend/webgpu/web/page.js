@@ -13,8 +13,9 @@ addToLibrary({
   tg_page_run__deps: ['$tgSuspending'],
   tg_page_run: "=tgSuspending((runner, entry) => Module['page'].run(runner, entry))",
   tg_page_read__deps: ['$tgSuspending'],
-  tg_page_read: "=tgSuspending((runner, buffer, at) => Module['page'].read(wasmMemory, runner, buffer, at))",
+  tg_page_read: "=tgSuspending((runner, buffer, ago, at) => Module['page'].read(wasmMemory, runner, buffer, ago, at))",
 
+  tg_page_runs_in_flight: (runner) => Module['page'].runsInFlight(runner),
   tg_page_write: (runner, buffer, at) => Module['page'].write(wasmMemory, runner, buffer, at),
   tg_page_set_uniform: (runner, uniform, value) => Module['page'].setUniform(runner, uniform, value),
   tg_page_set_random: (runner, low, high, step) => Module['page'].setRandom(runner, low, high, step),

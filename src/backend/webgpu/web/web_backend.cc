@@ -14,7 +14,8 @@ int tg_page_write(int runner, int buffer, const void* data);
 void tg_page_set_uniform(int runner, int uniform, float value);
 void tg_page_set_random(int runner, std::uint32_t seed_low, std::uint32_t seed_high, std::uint32_t step);
 int tg_page_run(int runner, int entry);                  // suspends while too many runs are under way
-int tg_page_read(int runner, int buffer, void* data);    // suspends
+int tg_page_read(int runner, int buffer, int runs_ago, void* data);  // suspends
+int tg_page_runs_in_flight(int runner);
 std::size_t tg_page_text(int runner, char* text, std::size_t capacity);  // of the last failure; runner's description
 void tg_page_free(int runner);
 }
@@ -51,7 +52,11 @@ class WebBackend final : public Backend {
     checked(tg_page_write(runner_, named(name, count), data));
   }
   void read(const std::string& name, void* data, std::int64_t count) override {
-    checked(tg_page_read(runner_, named(name, count), data));
+    checked(tg_page_read(runner_, named(name, count), 0, data));
+  }
+  int runs_in_flight() const override { return tg_page_runs_in_flight(runner_); }
+  void read_earlier(const std::string& name, int runs_ago, void* data, std::int64_t count) override {
+    checked(tg_page_read(runner_, named(name, count), runs_ago, data));
   }
 
   void set_uniform(const std::string& name, float value) override {
@@ -74,9 +79,8 @@ class WebBackend final : public Backend {
 
  private:
   int named(const std::string& name, std::int64_t count) const {
-    const auto found = std::find_if(program_.buffers.begin(), program_.buffers.end(), [&](const Buffer& b) {
-      return b.name == name && b.role != BufferRole::kActivation;
-    });
+    const auto found = std::find_if(program_.buffers.begin(), program_.buffers.end(),
+                                    [&](const Buffer& b) { return b.name == name && b.role != BufferRole::kActivation; });
     if (found == program_.buffers.end()) fail("[buffer] the Program has no buffer '", name, "'");
     if (num_elements(found->dims) != count)
       fail("[buffer] '", name, "' is ", to_string(found->dims), ", not ", count, " elements");
