@@ -1,13 +1,13 @@
 // tabgrad's side of the browser benchmarks, in its worker. Backends: wasm (the build that the package would choose),
-// wasm-threads, wasm-relaxed, wasm-single; webgpu. The engine's modules are served at /engine/BUILD/ (run.ts).
+// wasm-threads, wasm-relaxed, wasm-single; webgpu, webgl. The engine's modules are served at /engine/BUILD/ (run.ts).
 //
-// On WebGPU the engine's functions suspend while the GPU works, so they are called as promises; on WASM as they are.
+// On a GPU the engine's functions suspend while the GPU works, so they are called as promises; on WASM as they are.
 import { chooseBuild, environment } from '../../packages/tabgrad/src/wasm/features.ts';
 import { makeMemory } from '../../packages/tabgrad/src/wasm/memory.ts';
 import { Page } from '../../packages/tabgrad/src/wasm/page.ts';
 import type { Batch, Floats, Ints, MatmulShape, Parameter } from './jobs.ts';
 import { serveSide } from './serve_side.ts';
-import { type LoadSide, type MatmulJob, type TrainJob, webgpuDevice } from './side.ts';
+import { type LoadSide, type MatmulJob, type TrainJob, webglDevice, webgpuDevice } from './side.ts';
 
 /** 0: done. A promise of it where the engine suspends. */
 type Status = number | Promise<number>;
@@ -17,7 +17,7 @@ interface Exports {
   _malloc(bytes: number): number;
   _free(at: number): void;
   _bench_error(): number;
-  _bench_init(threads: number, gpu: boolean): number;
+  _bench_init(threads: number, device: number): number;
   _bench_device(): number;
   _bench_gpt(layers: number, width: number, heads: number, context: number, batch: number): Status;
   _bench_lstm(units: number, steps: number, features: number, batch: number): Status;
@@ -93,10 +93,15 @@ class Engine {
     if (status !== 0) throw new Error(this.text(this.exports._bench_error()));
   }
 
+  putText(text: string): number {
+    const bytes = new TextEncoder().encode(`${text}\0`);
+    const at = this.alloc(bytes.length);
+    new Uint8Array(this.memory.buffer).set(bytes, at);
+    return at;
+  }
+
   write({ name, data }: Parameter): void {
-    const bytes = new TextEncoder().encode(`${name}\0`);
-    const label = this.alloc(bytes.length);
-    new Uint8Array(this.memory.buffer).set(bytes, label);
+    const label = this.putText(name);
     const at = this.put(data);
     try {
       this.check(this.exports._bench_write(label, at, data.length));
@@ -108,7 +113,7 @@ class Engine {
 }
 
 const load: LoadSide = async (backend) => {
-  const gpu = backend === 'webgpu';
+  const gpu = backend === 'webgpu' || backend === 'webgl';
   if (gpu && !Page.supported) throw new Error('this browser cannot wait for a GPU inside WebAssembly');
   const best = chooseBuild(0, environment());
   const build = gpu ? 'single' : backend === 'wasm' ? best.build : backend.slice('wasm-'.length);
@@ -126,15 +131,15 @@ const load: LoadSide = async (backend) => {
   const plain = await start(options);
   const exports = gpu ? promising(plain) : plain;
   const engine = new Engine(exports, memory);
-  engine.check(exports._bench_init(threads, gpu));
+  engine.check(exports._bench_init(threads, engine.putText(gpu ? backend : 'cpu')));
   const cpu = { device: `${engine.text(exports._bench_device())} (${build})`, software: false };
   return {
     about: {
       library: 'tabgrad',
       version: '0.1.0',
-      backend: gpu ? 'webgpu' : 'wasm',
+      backend: gpu ? backend : 'wasm',
       threads: gpu ? 0 : threads,
-      ...(gpu ? await webgpuDevice() : cpu),
+      ...(backend === 'webgpu' ? await webgpuDevice() : backend === 'webgl' ? webglDevice() : cpu),
       notes: [],
     },
     gpt: async (preset, parameters) => {
@@ -147,7 +152,7 @@ const load: LoadSide = async (backend) => {
       return trainJob(engine, parameters);
     },
     matmul: (shape, a, b) => {
-      if (gpu) throw new Error('single products are not timed on WebGPU yet');
+      if (gpu) throw new Error('single products are not timed on GPUs yet');
       return matmulJob(engine, shape, a, b);
     },
   };

@@ -4,7 +4,7 @@
 // compares a GPT's gradients with the double-precision oracle.
 // Does not: ship (packages/tabgrad has bindings/wasm), or choose weights and data (bench/web/jobs.ts makes them for all sides).
 //
-// With device "webgpu" the functions that load or run suspend (backend/webgpu/web), so JavaScript must call them as promises.
+// With device "webgpu" or "webgl" the functions that load or run suspend (backend/webgpu/web), so JavaScript must call them as promises.
 //
 // Invariants: nothing thrown crosses into JavaScript; a function that failed returns kFailed and bench_error() says why.
 // Pointers are into the module's memory, made with malloc by the caller.
@@ -141,11 +141,11 @@ using namespace tabgrad::bench;
 
 TG_EXPORT(bench_error) const char* bench_error() { return state().error.c_str(); }
 
-// gpu: WebGPU through the page's runner, else the CPU.
-TG_EXPORT(bench_init) int bench_init(int threads, bool gpu) {
+// device: "cpu", or "webgpu" or "webgl" through the page's runner.
+TG_EXPORT(bench_init) int bench_init(int threads, const char* device) {
   return guarded([&] {
     state().options.pool = std::make_shared<ThreadPool>(threads);
-    state().options.device = gpu ? "webgpu" : "cpu";
+    state().options.device = device;
   });
 }
 
