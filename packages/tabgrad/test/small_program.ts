@@ -16,8 +16,21 @@ ${kCompute} { z[id.x] = x[id.x] * c[id.x]; }`;
 
 export interface Parts {
   buffers: Partial<BufferPart>[];
-  kernels: { text: string; written: number[]; uniforms: boolean; elements?: number; kind?: number }[];
-  entries: { name: string; arena: number; launches: { kernel: number; args: number[]; grid?: number[] }[] }[];
+  kernels: {
+    text: string;
+    written: number[];
+    uniforms: boolean;
+    elements?: number;
+    kind?: number;
+    fragment?: boolean;
+    args?: number;
+  }[];
+  entries: {
+    name: string;
+    arena: number;
+    launches: { kernel: number; args: number[]; grid?: number[]; firstRow?: number; index?: number }[];
+    swaps?: number[];
+  }[];
   packs: number[];
   target: string;
 }
@@ -63,6 +76,43 @@ export function smallParts(): Parts {
   };
 }
 
+const kDraw = '#version 300 es\nprecision highp float;\nprecision highp sampler2D;\n';
+const kReads = (names: string) =>
+  [...names].map((_, i) => `uniform sampler2D t${i};\n#define ${names[i]} texelFetch(t${i}, ivec2(0), 0)\n`).join('');
+
+/** The same for WebGL2: t lies in a pack; the new w is written beside the old one, and they exchange textures. */
+export function smallGlParts(): Parts {
+  const parts = smallParts();
+  const [x, w, t, y, c, z] = [0, 1, 2, 3, 4, 5] as const;
+  const next = 6;
+  parts.buffers[w] = { name: 'w', role: 0 };
+  parts.buffers[t] = { name: 'step/t', role: 5, pack: 0 };
+  parts.buffers[next] = { name: 'step/w', role: 5, pack: 1 };
+  const out = (i: number) => `layout(location = ${i}) out vec4 o${i};\n`;
+  const affine = `${kDraw}layout(std140) uniform TgUniforms { highp uvec4 u[2]; };\n${kReads('XW')}${out(0)}
+void main() { o0 = uintBitsToFloat(u[1].x) * X + W.x; }`;
+  const update = `${kDraw}${kReads('TW')}${out(0)}${out(1)}void main() { o0 = W + T; o1 = T; }`;
+  const times = `${kDraw}uniform highp int tg_index;\n${kReads('XC')}${out(0)}void main() { o0 = X * C * float(tg_index); }`;
+  parts.kernels = [
+    { text: affine, written: [2], uniforms: true, fragment: true },
+    { text: update, written: [2, 3], uniforms: false, fragment: true, args: 4 },
+    { text: times, written: [2], uniforms: false, fragment: true },
+  ];
+  parts.entries = [
+    {
+      name: 'step',
+      arena: 0,
+      launches: [
+        { kernel: 0, args: [x, w, t] },
+        { kernel: 1, args: [t, w, next, y] },
+      ],
+      swaps: [next, w],
+    },
+    { name: 'peek', arena: 0, launches: [{ kernel: 2, args: [x, c, z], index: 1 }] },
+  ];
+  return { ...parts, packs: [4, 4], target: 'webgl' };
+}
+
 export function write(parts: Parts, version = 1): Uint8Array {
   const b = new Builder(1024);
   const longs = (values: number[]) => values.map(BigInt);
@@ -73,25 +123,47 @@ export function write(parts: Parts, version = 1): Uint8Array {
     const { role = 0, arena = -1, pack = -1, packOffset = 0 } = part;
     return fbs.Buffer.createBuffer(b, name, role, 0, dims, BigInt(arena), data, pack, BigInt(packOffset));
   });
-  const kernels = parts.kernels.map(({ text, written, uniforms, elements = 4, kind = 6 }) => {
-    const args = fbs.Shader.createArgsVector(
-      b,
-      [0, 1, 2].map((i) => fbs.ShaderArg.createShaderArg(b, written.includes(i), BigInt(elements))),
-    );
-    const shader = fbs.Shader.createShader(b, b.createString('small'), b.createString(text), args, uniforms, false);
-    fbs.Kernel.startKernel(b);
-    fbs.Kernel.addKind(b, kind);
-    fbs.Kernel.addShader(b, shader);
-    return fbs.Kernel.endKernel(b);
-  });
+  const kernels = parts.kernels.map(
+    ({ text, written, uniforms, elements = 4, kind = 6, fragment = false, args: count = 3 }) => {
+      const args = fbs.Shader.createArgsVector(
+        b,
+        Array.from({ length: count }, (_, i) =>
+          fbs.ShaderArg.createShaderArg(b, written.includes(i), BigInt(elements)),
+        ),
+      );
+      const shader = fbs.Shader.createShader(
+        b,
+        b.createString('small'),
+        b.createString(text),
+        args,
+        uniforms,
+        fragment,
+      );
+      fbs.Kernel.startKernel(b);
+      fbs.Kernel.addKind(b, kind);
+      fbs.Kernel.addShader(b, shader);
+      return fbs.Kernel.endKernel(b);
+    },
+  );
   const entries = parts.entries.map((entry) => {
-    const launches = entry.launches.map(({ kernel, args, grid = [1, 1, 1] }) => {
+    const launches = entry.launches.map(({ kernel, args, grid = [1, 1, 1], firstRow = 0, index = 0 }) => {
       const of = fbs.Launch.createArgsVector(b, args);
       const label = b.createString('layer');
-      return fbs.Launch.createLaunch(b, kernel, of, label, 8, 32, fbs.Launch.createGridVector(b, grid), 0, 0);
+      return fbs.Launch.createLaunch(
+        b,
+        kernel,
+        of,
+        label,
+        8,
+        32,
+        fbs.Launch.createGridVector(b, grid),
+        firstRow,
+        index,
+      );
     });
     const name = b.createString(entry.name);
-    return fbs.Entry.createEntry(b, name, fbs.Entry.createLaunchesVector(b, launches), BigInt(entry.arena), 0);
+    const swaps = fbs.Entry.createSwapsVector(b, entry.swaps ?? []);
+    return fbs.Entry.createEntry(b, name, fbs.Entry.createLaunchesVector(b, launches), BigInt(entry.arena), swaps);
   });
   const target = b.createString(parts.target);
   const uniforms = fbs.Program.createUniformsVector(b, [b.createString('scale')]);

@@ -1,0 +1,2 @@
+import * as tg from '/runtime/bundle.js';
+globalThis.tg = tg;
