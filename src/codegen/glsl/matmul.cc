@@ -35,16 +35,16 @@ class Emitter {
       }
       Fragment f(more);
       product(f, 4);
-      f.body = "int row = i / " + num(c_.n / 4) + ";\nvec4 r[4];\nproduct(row / " + num(c_.m / 4) + ", row % " + num(c_.m / 4) + " * 4, i % " +
-               num(c_.n / 4) + " * 4, r);\n";
-      for (int r = 0; r < 4; ++r) f.body += f.output(first + r) + " = r[" + num(r) + "];\n";
+      f.body = "int row = i / " + num(c_.n / 4) + ";\nvec4 r0, r1, r2, r3;\nproduct(row / " + num(c_.m / 4) + ", row % " + num(c_.m / 4) +
+               " * 4, i % " + num(c_.n / 4) + " * 4, r0, r1, r2, r3);\n";
+      for (int r = 0; r < 4; ++r) f.body += f.output(first + r) + " = r" + num(r) + ";\n";
       result.passes.push_back(f.finish("matmul 4 rows"));
       Fragment rest(more);
       const std::string n = num(c_.n / 4), at = "(row >> 2) * " + n + " + i % " + n;
-      rest.functions = "void product(int b, int m, int n, out vec4 r[1]) {\nint row = b * " + num(c_.m) + " + m, at = (row >> 2) * " + n +
+      rest.functions = "void product(int b, int m, int n, out vec4 r0) {\nint row = b * " + num(c_.m) + " + m, at = (row >> 2) * " + n +
                        " + (n >> 2), part = row & 3;\n";
       for (int r = 0; r < 4; ++r)
-        rest.functions += (r ? "else if (part == " : "if (part == ") + num(r) + ") r[0] = " + rest.texel(first + r, "at") + ";\n";
+        rest.functions += (r ? "else if (part == " : "if (part == ") + num(r) + ") r0 = " + rest.texel(first + r, "at") + ";\n";
       rest.functions += "}\n";
       epilogue(rest);
       result.passes.push_back(rest.finish("matmul epilogue"));
@@ -54,30 +54,27 @@ class Emitter {
   }
 
  private:
-  // void product(int b, int m, int n, out …): rows m … m + rows − 1, of each the elements n … n + 3, or n alone.
+  // void product(int b, int m, int n, out r0, …): rows m … m + rows − 1, of each the elements n … n + 3, or n alone.
   void product(Fragment& f, int rows) {
     const std::string type = wide_ ? "vec4" : "float";
     std::string& t = f.functions;
-    t += "void product(int b, int m, int n, out " + type + " r[" + num(rows) + "]) {\n";
-    t += "int a = " + num(c_.a_offset) + " + b * " + num(c_.a_batch) + " + m * " + num(c_.a_m) + ";\nint w = " + num(c_.b_offset) + " + b * " +
+    t += "void product(int b, int m, int n";
+    for (int j = 0; j < rows; ++j) t += ", out " + type + " r" + num(j);
+    t += ") {\nint a = " + num(c_.a_offset) + " + b * " + num(c_.a_batch) + " + m * " + num(c_.a_m) + ";\nint w = " + num(c_.b_offset) + " + b * " +
          num(c_.b_batch) + " + n * " + num(c_.b_n) + ";\n";
-    for (int j = 0; j < rows; ++j) t += "r[" + num(j) + "] = " + type + "(0.0);\n";
+    for (int j = 0; j < rows; ++j) t += "r" + num(j) + " = " + type + "(0.0);\n";
     const std::int64_t whole = c_.k / 4 * 4;
     if (whole > 0) {
       t += "for (int k = 0; k < " + num(whole) + "; k += 4) {\n";
-      left(f, rows);
-      right(f);
-      for (int j = 0; j < rows; ++j) {
-        const std::string a = "a" + num(j), r = "r[" + num(j) + "]";
-        t += wide_ ? r + " += " + a + ".x * b0 + " + a + ".y * b1 + " + a + ".z * b2 + " + a + ".w * b3;\n" : r + " += dot(" + a + ", b0);\n";
-      }
+      const bool across = left(f, rows), along = right(f);
+      for (int j = 0; j < rows; ++j) multiply(t, j, across, along);
       t += "}\n";
     }
     for (std::int64_t k = whole; k < c_.k; ++k) {
       const std::string at = "w + " + num(k * c_.b_k);
       t += "{\n" + type + " b0 = " + (wide_ ? f.four(1, at, c_.b_n, aligned(c_.b_offset, c_.b_batch, k * c_.b_k)) : f.element(1, at)) + ";\n";
       for (int j = 0; j < rows; ++j)
-        t += "r[" + num(j) + "] += " + f.element(0, "a + " + num(j * c_.a_m + k * c_.a_k)) + " * b0;\n";
+        t += "r" + num(j) + " += " + f.element(0, "a + " + num(j * c_.a_m + k * c_.a_k)) + " * b0;\n";
       t += "}\n";
     }
     t += "}\n";
@@ -87,37 +84,43 @@ class Emitter {
     return offset % 4 == 0 && batch % 4 == 0 && stride % 4 == 0;
   }
 
-  // a0, a1, …: four neighbours in k of each row.
-  void left(Fragment& f, int rows) const {
-    std::string& t = f.functions;
-    const std::string k = c_.a_k == 1 ? "k" : "k * " + num(c_.a_k);
-    if (rows == 4 && c_.a_m == 1 && c_.a_k != 1 && aligned(c_.a_offset, c_.a_batch, c_.a_k)) {
-      t += "mat4 at = transpose(mat4(";
-      for (int q = 0; q < 4; ++q) t += f.four(0, "a + " + k + " + " + num(q * c_.a_k), 1, true) + (q < 3 ? ", " : "));\n");
-      for (int j = 0; j < 4; ++j) t += "vec4 a" + num(j) + " = at[" + num(j) + "];\n";
-      return;
+  // Row j of the step's four k. across: a0 … a3 are the k, each with four rows; otherwise the rows. along: b0 … b3 are the n, each with
+  // four k, or there is one n; otherwise the k.
+  void multiply(std::string& t, int j, bool across, bool along) const {
+    auto a = [&](int q) { return across ? "a" + num(q) + "." + kLanes[j] : "a" + num(j) + "." + kLanes[q]; };
+    const std::string row = across ? "vec4(" + a(0) + ", " + a(1) + ", " + a(2) + ", " + a(3) + ")" : "a" + num(j);
+    t += "r" + num(j) + " += ";
+    if (!wide_) {
+      t += "dot(" + row + ", b0);\n";
+    } else if (along) {
+      t += "vec4(";
+      for (int q = 0; q < 4; ++q) t += "dot(" + row + ", b" + num(q) + (q < 3 ? "), " : "));\n");
+    } else {
+      for (int q = 0; q < 4; ++q) t += a(q) + " * b" + num(q) + (q < 3 ? " + " : ";\n");
     }
-    for (int j = 0; j < rows; ++j)
-      t += "vec4 a" + num(j) + " = " + f.four(0, "a + " + num(j * c_.a_m) + " + " + k, c_.a_k, aligned(c_.a_offset, c_.a_batch, c_.a_m)) + ";\n";
   }
 
-  // b0 … b3: four neighbours in n of each k; or b0: four neighbours in k of the one n.
-  void right(Fragment& f) const {
+  bool left(Fragment& f, int rows) const {
+    std::string& t = f.functions;
+    const std::string k = c_.a_k == 1 ? "k" : "k * " + num(c_.a_k);
+    const bool across = rows == 4 && c_.a_m == 1 && c_.a_k != 1 && aligned(c_.a_offset, c_.a_batch, c_.a_k);
+    for (int j = 0; j < rows; ++j) {
+      const std::string at = "a + " + num(j * (across ? c_.a_k : c_.a_m)) + " + " + k;
+      t += "vec4 a" + num(j) + " = " + f.four(0, at, across ? 1 : c_.a_k, across || aligned(c_.a_offset, c_.a_batch, c_.a_m)) + ";\n";
+    }
+    return across;
+  }
+
+  bool right(Fragment& f) const {
     std::string& t = f.functions;
     const std::string k = c_.b_k == 1 ? "k" : "k * " + num(c_.b_k);
-    if (!wide_) {
-      t += "vec4 b0 = " + f.four(1, "w + " + k, c_.b_k, aligned(c_.b_offset, c_.b_batch, c_.b_n)) + ";\n";
-      return;
+    const bool along = !wide_ || (c_.b_k == 1 && c_.b_n != 1);
+    for (int q = 0; q < (wide_ ? 4 : 1); ++q) {
+      const std::string at = "w + " + num(q * (along ? c_.b_n : c_.b_k)) + " + " + k;
+      const bool whole = aligned(c_.b_offset, c_.b_batch, along ? c_.b_n : c_.b_k);
+      t += "vec4 b" + num(q) + " = " + f.four(1, at, along ? c_.b_k : c_.b_n, whole) + ";\n";
     }
-    if (c_.b_k == 1 && c_.b_n != 1) {
-      t += "mat4 bt = transpose(mat4(";
-      for (int q = 0; q < 4; ++q)
-        t += f.four(1, "w + k + " + num(q * c_.b_n), 1, aligned(c_.b_offset, c_.b_batch, c_.b_n)) + (q < 3 ? ", " : "));\n");
-      for (int q = 0; q < 4; ++q) t += "vec4 b" + num(q) + " = bt[" + num(q) + "];\n";
-      return;
-    }
-    for (int q = 0; q < 4; ++q)
-      t += "vec4 b" + num(q) + " = " + f.four(1, "w + " + k + " + " + num(q * c_.b_k), c_.b_n, aligned(c_.b_offset, c_.b_batch, c_.b_k)) + ";\n";
+    return along;
   }
 
   // Draws C and what the epilogue makes of it, for a fragment that has a function product().
@@ -125,16 +128,16 @@ class Emitter {
     const Body& body = k_.body;
     const bool stores_product = body.code.empty() || k_.store_product;
     PrintOptions o = print_options(f, wide_ ? 4 : 1);
-    o.known = [](const Load& l) { return std::string(l.arg == 2 ? "r[0]" : ""); };
+    o.known = [](const Load& l) { return std::string(l.arg == 2 ? "r0" : ""); };
     const std::string n = num(wide_ ? c_.n / 4 : c_.n), type = wide_ ? "vec4" : "float";
     auto drawn = [&](const std::string& e) {
-      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r[1];\nproduct(row / " + num(c_.m) + ", row % " + num(c_.m) + ", " + e + " % " + n +
-                      (wide_ ? " * 4" : "") + ", r);\n";
+      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(row / " + num(c_.m) + ", row % " + num(c_.m) + ", " + e + " % " + n +
+                      (wide_ ? " * 4" : "") + ", r0);\n";
       if (!body.code.empty()) t += coordinates(body.space, e, "i", wide_ ? 4 : 1, o.index, Language::kGlsl) + print_code(body, o);
       return t;
     };
     std::vector<std::pair<int, std::string>> results;
-    if (stores_product) results.emplace_back(2, "r[0]");
+    if (stores_product) results.emplace_back(2, "r0");
     for (const Store& s : body.stores) {
       TG_CHECK(is_dense(s.at, body.space) && s.at.offset == 0);
       results.emplace_back(s.arg, "v" + num(s.value));
