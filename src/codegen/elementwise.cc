@@ -6,7 +6,7 @@
 namespace tabgrad::codegen {
 namespace {
 
-constexpr std::int64_t kFewResults = 128;      // reductions with fewer workgroups than this are cut into chunks
+constexpr std::int64_t kFewResults = 128;  // reductions with fewer workgroups than this are cut into chunks
 constexpr std::int64_t kChunkElements = 2048;  // of at least this many elements
 constexpr std::int64_t kThreadReduction = 32;  // up to which one invocation reduces alone
 
@@ -26,7 +26,8 @@ Shape shape_of(const Kernel& k) {
   Shape s;
   const Dims& space = k.body.space;
   const std::size_t tail = k.keep_last ? 1 : 0, first = space.size() - tail - static_cast<std::size_t>(k.reduced);
-  for (std::size_t d = 0; d < space.size(); ++d) (d < first ? s.kept : d < space.size() - tail ? s.reduced : s.columns) *= space[d];
+  for (std::size_t d = 0; d < space.size(); ++d)
+    (d < first ? s.kept : d < space.size() - tail ? s.reduced : s.columns) *= space[d];
   return s;
 }
 
@@ -61,9 +62,11 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   // Invocations of a workgroup: `lanes` reduce one result together, side by side along what is contiguous.
   const bool column = s.columns > 1;
   const std::int64_t size = 128;
-  const std::int64_t lanes = size / (column ? 32 : 1);
+  // Columns of a workgroup, side by side in memory; fewer where there are few, so that more invocations share the rows.
+  const std::int64_t width = s.kept * s.columns >= 4096 ? 32 : 8;
+  const std::int64_t lanes = size / (column ? width : 1);
   const bool alone = s.reduced <= kThreadReduction;
-  const std::int64_t groups = column ? s.kept * ceil_div(s.columns, 32) : s.kept;
+  const std::int64_t groups = column ? s.kept * ceil_div(s.columns, width) : s.kept;
   std::int64_t chunks = 1;
   if (cut && !alone && groups < kFewResults) {
     const std::int64_t least = column ? 64 : kChunkElements;
@@ -85,7 +88,8 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   o.load = [&](const Load& l, const std::string& element, bool whole) { return load_text(part, info, l.arg, element, whole); };
   std::vector<std::string> kept_names, reduced_names;
   const int target = chunks > 1 ? static_cast<int>(info.size()) : store.arg;
-  const std::int64_t target_elements = chunks > 1 ? s.kept * chunks * s.columns : info[static_cast<std::size_t>(store.arg)].elements;
+  const std::int64_t target_elements =
+      chunks > 1 ? s.kept * chunks * s.columns : info[static_cast<std::size_t>(store.arg)].elements;
   part.args.push_back({"out", target, true, false, false, target_elements});
 
   // Where the result of (kept row `row`, column `col`) goes.
@@ -111,20 +115,21 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
     return result;
   }
   part.workgroup_size = static_cast<int>(column ? size : lanes);
-  const std::int64_t column_groups = column ? ceil_div(s.columns, 32) : 1;
+  const std::int64_t column_groups = column ? ceil_div(s.columns, width) : 1;
   part.workgroups = s.kept * chunks * column_groups;
   part.shared.push_back({"partials", "f32", part.workgroup_size});
   t += "let chunk = i32(wg) % " + std::to_string(chunks) + ";\nlet group = i32(wg) / " + std::to_string(chunks) + ";\n";
   t += "let row = group / " + std::to_string(column_groups) + ";\n";
   if (column) {
-    t += "let col = (group % " + std::to_string(column_groups) + ") * 32 + i32(lid % 32u);\nlet lane = i32(lid / 32u);\n";
+    t += "let col = (group % " + std::to_string(column_groups) + ") * " + std::to_string(width) + " + i32(lid) % " +
+         std::to_string(width) + ";\nlet lane = i32(lid) / " + std::to_string(width) + ";\n";
   } else {
     t += "let col = 0;\nlet lane = i32(lid);\n";
   }
   t += coordinates(kept_dims, "row", "k", 1, kept_names) + "var acc = " + combine.identity() + ";\n";
   const std::string end = chunks > 1 ? "min(" + reduced + ", (chunk + 1) * " + std::to_string(each) + ")" : reduced;
   const std::string start = chunks > 1 ? "chunk * " + std::to_string(each) + " + lane" : "lane";
-  const bool ragged = column && s.columns % 32 != 0;
+  const bool ragged = column && s.columns % width != 0;
   if (ragged) t += "if (col < " + columns + ") {\n";
   t += "for (var r = " + start + "; r < " + end + "; r += " + std::to_string(lanes) + ") {\n";
   t += coordinates(reduced_dims, "r", "r", 1, reduced_names);
@@ -134,13 +139,14 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   t += print_code(body, o) + "acc = " + combine("acc", value) + ";\n}\n";
   if (ragged) t += "}\n";
   t += "$partials[lid] = acc;\nworkgroupBarrier();\n";
-  const std::string stride = column ? "32u" : "1u";
+  const std::string stride = std::to_string(column ? width : 1) + "u";
   for (std::int64_t half = lanes / 2; half >= 1; half /= 2) {
     const std::string other = "$partials[lid + " + std::to_string(half) + "u * " + stride + "]";
     t += "if (lane < " + std::to_string(half) + ") { $partials[lid] = " + combine("$partials[lid]", other) +
          "; }\nworkgroupBarrier();\n";
   }
-  t += "if (lane == 0" + std::string(ragged ? " && col < " + columns : "") + ") { $out[" + result_at(kept_names) + "] = $partials[lid]; }\n";
+  t += "if (lane == 0" + std::string(ragged ? " && col < " + columns : "") + ") { $out[" + result_at(kept_names) +
+       "] = $partials[lid]; }\n";
   result.parts.push_back(std::move(part));
   if (chunks == 1) return result;
 

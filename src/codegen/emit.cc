@@ -38,7 +38,8 @@ void name_arg(Part& part, const std::vector<ArgInfo>& info, const char* name, in
 void use_arg(Part& part, const std::vector<ArgInfo>& info, int arg, bool written, bool vec4) {
   const int id = arg_id(info, arg);
   const ArgInfo& a = info[static_cast<std::size_t>(id)];
-  vec4 = vec4 && a.elements % 4 == 0;
+  // What is only read is always an array of vectors if it can be, so that parts of one launch agree.
+  vec4 = (vec4 || (!written && !a.ids)) && a.elements % 4 == 0;
   if (PartArg* known = find_arg(part, id)) {
     TG_CHECK(!(written || known->written) || vec4 == known->vec4);
     known->vec4 = known->vec4 || vec4;

@@ -25,21 +25,23 @@ struct Choice {
   std::int64_t split;
 };
 
-// Clocks of a product on a GPU of kUnits units of four schedulers: what keeps a lone warp busy, times how many warps share a
-// scheduler; a split pays for its second launch and the traffic of its partial products.
-constexpr double kUnits = 128, kLaunchClocks = 3500, kBytesPerClock = 2000;
+// A rough model of a GPU of kUnits units with four schedulers each, fitted to an H200: a lone warp of a scheduler issues on a
+// quarter of the clocks, three or more together on seven of ten. A split pays for its second launch and its partial products.
+constexpr double kUnits = 132, kLaunchClocks = 3000, kBytesPerClock = 2000, kAlone = 0.24, kTogether = 0.72;
 
 double clocks(const Contract& c, const Tile& t, std::int64_t split) {
   const auto tiles = static_cast<double>(c.batch * ceil_div(c.m, t.bm) * ceil_div(c.n, t.bn) * split);
   const auto steps = static_cast<double>(ceil_div(ceil_div(c.k, t.bk), split));
   const double warps = static_cast<double>(t.threads()) / 32;
-  const double resident = std::max(1.0, std::min({std::floor(13500.0 / static_cast<double>(t.shared_floats())), 48 / warps, 8.0}));
+  const double most_warps = t.tm * t.tn >= 64 ? 16 : t.tm * t.tn >= 32 ? 24 : 32;  // by registers
+  const double resident =
+      std::max(1.0, std::floor(std::min(13500.0 / static_cast<double>(t.shared_floats()), most_warps / warps)));
   const double waves = std::ceil(tiles / (kUnits * resident));
-  const double on_unit = std::min(resident, std::ceil(tiles / kUnits));
-  const double work = static_cast<double>(t.bk * (t.tm * t.tn + 2 * (t.tm + t.tn)));  // issue slots of a warp in a step
-  double total = waves * steps * (work * std::max(1.0, warps * on_unit / 4) + 300);
-  if (split > 1)
-    total += kLaunchClocks + 8.0 * static_cast<double>(split * c.batch * c.m * c.n) / kBytesPerClock;
+  const double together = std::min(resident, std::ceil(tiles / kUnits)) * warps / 4;  // warps of a scheduler
+  const double issues =
+      static_cast<double>(t.bk) * (static_cast<double>(t.tm * t.tn) + 0.4 * static_cast<double>(t.tm + t.tn)) + 160;
+  double total = waves * steps * issues * std::max(1 / kAlone, together / kTogether);
+  if (split > 1) total += kLaunchClocks + 8.0 * static_cast<double>(split * c.batch * c.m * c.n) / kBytesPerClock;
   return total;
 }
 
@@ -116,8 +118,8 @@ class Emitter {
     s += "workgroupBarrier();\n}\n";
     for (std::int64_t i = 0; i < t_.tm; ++i)
       for (std::int64_t j = 0; j < t_.tn / 4; ++j)
-        s += "$finish(batch, k_part, tile_m + (" + num(i / 4 * (t_.bm / t_.tm)) + " + ty) * 4 + " + num(i % 4) + ", tile_n + (" +
-             num(j * (t_.bn / t_.tn)) + " + tx) * 4, " + acc(i, j) + ");\n";
+        s += "$finish(batch, k_part, tile_m + (" + num(i / 4 * (t_.bm / t_.tm)) + " + ty) * 4 + " + num(i % 4) +
+             ", tile_n + (" + num(j * (t_.bn / t_.tn)) + " + tx) * 4, " + acc(i, j) + ");\n";
     return std::move(part_);
   }
 
@@ -158,8 +160,8 @@ class Emitter {
         const std::string ki = "k" + (o.along_k ? step : "");
         const std::string element =
             "base + " + xi + " * " + num(o.stride) + " + min(" + ki + ", " + num(c_.k - 1) + ") * " + num(o.k_stride);
-        d += "v[" + num(i) + "] = select(0.0, " + load_text(part_, info_, o.arg, element, false) + ", " + ki + " < " + num(c_.k) +
-             ");\n";
+        d += "v[" + num(i) + "] = select(0.0, " + load_text(part_, info_, o.arg, element, false) + ", " + ki + " < " +
+             num(c_.k) + ");\n";
       }
       d += "return v;\n";
     }
@@ -182,8 +184,8 @@ class Emitter {
       std::string store;
       if (o.along_k) {
         for (int e = 0; e < 4; ++e)
-          store += "$tile_" + name + "[(" + k + " + " + num(e) + ") * " + row + " + (" + x + ") / 4][(" + x + ") % 4] = " + value + "[" +
-                   num(e) + "];\n";
+          store += "$tile_" + name + "[(" + k + " + " + num(e) + ") * " + row + " + (" + x + ") / 4][(" + x +
+                   ") % 4] = " + value + "[" + num(e) + "];\n";
       } else {
         store = "$tile_" + name + "[(" + k + ") * " + row + " + (" + x + ") / 4] = " + value + ";\n";
       }
@@ -233,10 +235,10 @@ class Emitter {
       d += "fn $finish(batch: i32, part: i32, m: i32, n: i32, c: vec4f) {\n" + guard + edge + code + "}\n";
       return;
     }
-    d += "fn $finish_one(batch: i32, part: i32, m: i32, n: i32, c: f32) {\nif (n >= " + num(c_.n) + ") { return; }\n" + code + "}\n";
+    d += "fn $finish_one(batch: i32, part: i32, m: i32, n: i32, c: f32) {\nif (n >= " + num(c_.n) + ") { return; }\n" + code +
+         "}\n";
     d += "fn $finish(batch: i32, part: i32, m: i32, n: i32, c: vec4f) {\n" + guard;
-    for (int i = 0; i < 4; ++i)
-      d += "$finish_one(batch, part, m, n + " + num(i) + ", c[" + num(i) + "]);\n";
+    for (int i = 0; i < 4; ++i) d += "$finish_one(batch, part, m, n + " + num(i) + ", c[" + num(i) + "]);\n";
     d += "}\n";
   }
 
@@ -296,7 +298,9 @@ Part sum_part(const Kernel& k, const std::vector<ArgInfo>& info, std::int64_t sp
   o.width = width;
   if (!body.code.empty()) {
     s += coordinates(body.space, "e", "i", width, o.index);
-    o.load = [&](const Load& l, const std::string& element, bool whole) { return load_text(part, info, l.arg, element, whole); };
+    o.load = [&](const Load& l, const std::string& element, bool whole) {
+      return load_text(part, info, l.arg, element, whole);
+    };
     o.known = [](const Load& l) { return l.arg == 2 ? "c" : ""; };
     s += print_code(body, o) + print_stores(part, info, body, o);
   }
@@ -311,7 +315,6 @@ Parts contract_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Ca
   const Choice choice = choose(c, caps);
   Parts result;
   result.parts.push_back(Emitter(k, info, choice).run());
-  result.parts[0].flops = 2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.n * c.k);
   if (choice.split == 1) return result;
   result.scratch.push_back({choice.split * c.batch * c.m * c.n});
   result.parts.push_back(sum_part(k, info, choice.split));

@@ -33,7 +33,6 @@ struct Part {
   std::string declarations, body;
   std::int64_t workgroups = 1;
   int workgroup_size = 64;
-  double flops = 0;
 };
 
 // Kernels as parts that run one after another, with the scratch values between them (f32).

@@ -30,6 +30,21 @@ class Emitter {
     TG_CHECK(group_ * floats <= caps.workgroup_floats);
   }
 
+  bool wants_transpose() const { return !in_registers_; }
+  // wh (H, columns) → scratch `to` (columns, H).
+  void transpose(int to, Parts& result, std::vector<ArgInfo>& info) const {
+    Kernel k;
+    k.kind = KernelKind::kMap;
+    k.body.space = {columns_, h_};
+    k.body.loads = {{0, {{1, columns_}, 0, {}}, false}};
+    Instr load;
+    load.kind = InstrKind::kLoad;
+    load.index = 0;
+    k.body.code = {load};
+    k.body.stores = {{1, 0, {{h_, 1}, 0, {}}}};
+    append({k, {1, to}}, result, info);
+  }
+
   bool given(int arg) const { return info_[static_cast<std::size_t>(arg)].elements > 0; }
 
   // Arguments: xw, wh, [h0, c0 | bh, h0] → h, gates, [c | hn].
@@ -49,8 +64,8 @@ class Emitter {
     const std::string pad = num(padded_);
     s += "for (var e = i32(lid); e < " + num(group_ * padded_) + "; e += " + num(threads_) + ") {\nvar v = 0.0;\n";
     if (given(h0))
-      s += "if (first + e / " + pad + " < " + num(b_) + " && e % " + pad + " < " + num(h_) + ") { v = $h0[(first + e / " + pad + ") * " +
-           num(h_) + " + e % " + pad + "]; }\n";
+      s += "if (first + e / " + pad + " < " + num(b_) + " && e % " + pad + " < " + num(h_) + ") { v = $h0[(first + e / " + pad +
+           ") * " + num(h_) + " + e % " + pad + "]; }\n";
     s += "$state[e / 4][e % 4] = v;\n}\n";
     if (in_registers_) {
       s += "let column = min(i32(lid), " + num(columns_ - 1) + ");\n";
@@ -77,10 +92,11 @@ class Emitter {
       s += b > 0 ? "if (first + " + num(b) + " < " + num(b_) + ") {\n" : "{\n";
       if (lstm_) {
         s += "let x = $xw[" + at + "] + " + a + ";\nvar g = 0.0;\nif (col / " + num(h_) +
-             " == 2) { g = tg_tanh(x); } else { g = tg_sigmoid(x); }\n$gates[" + at + "] = g;\n$act[" + num(b * columns_) + " + col] = g;\n";
+             " == 2) { g = tg_tanh(x); } else { g = tg_sigmoid(x); }\n$gates[" + at + "] = g;\n$act[" + num(b * columns_) +
+             " + col] = g;\n";
       } else {
-        s += "var g = " + a + ";\nif (col < " + num(2 * h_) + ") {\ng = tg_sigmoid($xw[" + at + "] + g);\n$gates[" + at + "] = g;\n}\n$act[" +
-             num(b * columns_) + " + col] = g;\n";
+        s += "var g = " + a + ";\nif (col < " + num(2 * h_) + ") {\ng = tg_sigmoid($xw[" + at + "] + g);\n$gates[" + at +
+             "] = g;\n}\n$act[" + num(b * columns_) + " + col] = g;\n";
       }
       s += "}\n";
     }
@@ -94,19 +110,20 @@ class Emitter {
            "] * tg_tanh(c);\n$c[at] = c;\n";
     } else {
       s += "let hn = $act[a + 2 * " + n + "];\nlet g = (t * " + num(b_) + " + batch) * " + num(columns_) + " + 2 * " + n +
-           " + k;\nlet candidate = tg_tanh($xw[g] + $act[a] * hn);\nlet before = $state[(e / " + n + " * " + pad + " + k) / 4][k % 4];\n" +
-           "let h = candidate + $act[a + " + n + "] * (before - candidate);\n$gates[g] = candidate;\n$hn[at] = hn;\n";
+           " + k;\nlet candidate = tg_tanh($xw[g] + $act[a] * hn);\nlet before = $state[(e / " + n + " * " + pad +
+           " + k) / 4][k % 4];\n" + "let h = candidate + $act[a + " + n +
+           "] * (before - candidate);\n$gates[g] = candidate;\n$hn[at] = hn;\n";
     }
     s += "$h[at] = h;\n$state[(e / " + n + " * " + pad + " + k) / 4][k % 4] = h;\n}\n}\nworkgroupBarrier();\n}\n";
-    p.flops = 2.0 * static_cast<double>(t_ * b_ * h_) * static_cast<double>(columns_);
     return p;
   }
 
   // Arguments: the forward ones, then dh → dxw, dwh, [dh0, dc0 | dbh, dh0]. `da`: the GRU's gradients of h·wh + bh.
-  Part backward(int da) {
+  // `wh`: of it, or where its rows are read from memory of its transpose, so that neighbours read neighbours.
+  Part backward(int da, int wh) {
     Part p = start(lstm_ ? "lstm gradient" : "gru gradient");
     const int h0 = lstm_ ? 2 : 3, dh0 = lstm_ ? 10 : 11;
-    name_arg(p, info_, "wh", 1, false);
+    p.args.push_back({"wh", wh, false, false, false, h_ * columns_});
     if (lstm_) {
       if (given(3)) name_arg(p, info_, "c0", 3, false);
     } else {
@@ -127,8 +144,8 @@ class Emitter {
     s += "for (var e = i32(lid); e < " + num(group_ * parts_ * h_) + "; e += " + num(threads_) + ") { $sums[e] = 0.0; }\n";
     s += "for (var e = i32(lid); e < " + num(group_ * h_) + "; e += " + num(threads_) + ") { $carry[e] = 0.0; }\n";
     if (in_registers_) {
-      s += "let w_at = (i32(lid) % " + n + ") * " + num(columns_) + " + min(i32(lid) / " + n + ", " + num(parts_ - 1) + ") * " + num(each) +
-           ";\n";
+      s += "let w_at = (i32(lid) % " + n + ") * " + num(columns_) + " + min(i32(lid) / " + n + ", " + num(parts_ - 1) + ") * " +
+           num(each) + ";\n";
       for (std::int64_t j = 0; j < each; ++j) s += "let w" + num(j) + " = $wh[w_at + " + num(j) + "];\n";
     }
     s += "workgroupBarrier();\nfor (var t = " + num(t_ - 1) + "; t >= 0; t--) {\n";
@@ -137,16 +154,18 @@ class Emitter {
     for (std::int64_t q = 0; q < parts_; ++q) s += "dh += $sums[" + num(q * group_ * h_) + " + e];\n";
     s += "let g = (t * " + num(b_) + " + batch) * " + num(columns_) + " + k;\n";
     if (lstm_) {
-      s += "let gi = $gates[g];\nlet gf = $gates[g + " + n + "];\nlet gg = $gates[g + 2 * " + n + "];\nlet go = $gates[g + 3 * " + n + "];\n";
+      s += "let gi = $gates[g];\nlet gf = $gates[g + " + n + "];\nlet gg = $gates[g + 2 * " + n +
+           "];\nlet go = $gates[g + 3 * " + n + "];\n";
       s += "let th = tg_tanh($c[at]);\nvar c_before = " + std::string(given(3) ? "$c0[batch * " + n + " + k]" : "0.0") + ";\n";
       s += "if (t > 0) { c_before = $c[at - " + num(b_ * h_) + "]; }\n";
       s += "let dc = dh * go * (1.0 - th * th) + $carry[e];\n$carry[e] = dc * gf;\n";
-      s += "let d0 = dc * gg * gi * (1.0 - gi);\nlet d1 = dc * c_before * gf * (1.0 - gf);\nlet d2 = dc * gi * (1.0 - gg * gg);\n" +
+      s += "let d0 = dc * gg * gi * (1.0 - gi);\nlet d1 = dc * c_before * gf * (1.0 - gf);\nlet d2 = dc * gi * (1.0 - gg * "
+           "gg);\n" +
            std::string("let d3 = dh * th * go * (1.0 - go);\n");
     } else {
       s += "let r = $gates[g];\nlet z = $gates[g + " + n + "];\nlet candidate = $gates[g + 2 * " + n + "];\n";
-      s += "var before = " + std::string(given(h0) ? "$h0[batch * " + n + " + k]" : "0.0") + ";\nif (t > 0) { before = $h[at - " +
-           num(b_ * h_) + "]; }\n";
+      s += "var before = " + std::string(given(h0) ? "$h0[batch * " + n + " + k]" : "0.0") +
+           ";\nif (t > 0) { before = $h[at - " + num(b_ * h_) + "]; }\n";
       s += "dh += $carry[e];\n$carry[e] = dh * z;\nlet dn = dh * (1.0 - z) * (1.0 - candidate * candidate);\n";
       s += "let d0 = dn * $hn[at] * r * (1.0 - r);\nlet d1 = dh * (before - candidate) * z * (1.0 - z);\nlet d2 = dn * r;\n";
     }
@@ -156,13 +175,14 @@ class Emitter {
       if (!lstm_) s += "$da[g + " + to + "] = " + d + ";\n";
     }
     s += "}\n}\nworkgroupBarrier();\n";
-    s += "for (var e = i32(lid); e < " + num(parts_ * h_) + "; e += " + num(threads_) + ") {\nlet k = e % " + n + ";\nlet part = e / " + n +
-         ";\n";
+    s += "for (var e = i32(lid); e < " + num(parts_ * h_) + "; e += " + num(threads_) + ") {\nlet k = e % " + n +
+         ";\nlet part = e / " + n + ";\n";
     for (std::int64_t b = 0; b < group_; ++b) s += "var a" + num(b) + " = 0.0;\n";
     if (in_registers_) {
       for (std::int64_t j = 0; j < each; ++j) s += "a0 += w" + num(j) + " * $act[part * " + num(each) + " + " + num(j) + "];\n";
     } else {
-      s += "for (var j = part * " + num(each) + "; j < (part + 1) * " + num(each) + "; j++) {\nlet w = $wh[k * " + num(columns_) + " + j];\n";
+      s += "for (var j = part * " + num(each) + "; j < (part + 1) * " + num(each) + "; j++) {\nlet w = $wh[j * " + n +
+           " + k];\n";
       for (std::int64_t b = 0; b < group_; ++b) s += "a" + num(b) + " += w * $act[" + num(b * columns_) + " + j];\n";
       s += "}\n";
     }
@@ -180,7 +200,6 @@ class Emitter {
       if (lstm_ && given(11)) s += "$dc0[batch * " + n + " + k] = $carry[e];\n";
       s += "}\n}\n";
     }
-    p.flops = 2.0 * static_cast<double>(t_ * b_ * h_) * static_cast<double>(columns_);
     return p;
   }
 
@@ -283,8 +302,8 @@ class Emitter {
   // Opens a loop over the state's elements (sequence, k) of the workgroup: e, k, batch, at = (t, batch, k), a = its first gate.
   void each_state(std::string& s) const {
     s += "for (var e = i32(lid); e < " + num(group_ * h_) + "; e += " + num(threads_) + ") {\nlet k = e % " + num(h_) +
-         ";\nlet batch = first + e / " + num(h_) + ";\nif (batch < " + num(b_) + ") {\nlet at = (t * " + num(b_) + " + batch) * " + num(h_) +
-         " + k;\nlet a = e / " + num(h_) + " * " + num(columns_) + " + k;\n";
+         ";\nlet batch = first + e / " + num(h_) + ";\nif (batch < " + num(b_) + ") {\nlet at = (t * " + num(b_) +
+         " + batch) * " + num(h_) + " + k;\nlet a = e / " + num(h_) + " * " + num(columns_) + " + k;\n";
   }
 
   // The parts of a kernel whose arguments are these of ours.
@@ -326,7 +345,14 @@ Parts recurrent_parts(const Kernel& k, const std::vector<ArgInfo>& info, const C
     result.scratch.push_back({e.da_floats()});
     all.push_back({e.da_floats(), false, -1});
   }
-  result.parts.push_back(e.backward(d));
+  int wh = 1;
+  if (e.wants_transpose()) {
+    wh = static_cast<int>(all.size());
+    result.scratch.push_back({info[1].elements});
+    all.push_back({info[1].elements, false, -1});
+    e.transpose(wh, result, all);
+  }
+  result.parts.push_back(e.backward(d, wh));
   e.weights(d, result, all);
   if (lstm) return result;
   e.bias(d, result, all);

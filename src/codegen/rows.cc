@@ -15,7 +15,8 @@ int row_threads(std::int64_t cols) {
 }
 
 // A part with one workgroup a row and the workgroup's sums at hand.
-Part row_part(const char* text, const char* name, std::int64_t rows, std::int64_t cols, int threads, std::vector<Constant> more) {
+Part row_part(const char* text, const char* name, std::int64_t rows, std::int64_t cols, int threads,
+              std::vector<Constant> more) {
   std::vector<Constant> constants{{"C", num(cols)}, {"T", num(threads)}};
   constants.insert(constants.end(), more.begin(), more.end());
   const std::string whole = std::string(templates::workgroup) + text;
@@ -27,11 +28,13 @@ Part row_part(const char* text, const char* name, std::int64_t rows, std::int64_
 }
 
 void replace(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
 }
 
 // Sums over the middle of a scratch (kept, chunks, columns), argument `scratch`, into argument `to`.
-Part sum_chunks(const std::vector<ArgInfo>& info, int scratch, std::int64_t offset, std::int64_t chunks, std::int64_t columns, int to) {
+Part sum_chunks(const std::vector<ArgInfo>& info, int scratch, std::int64_t offset, std::int64_t chunks, std::int64_t columns,
+                int to) {
   Kernel k;
   k.kind = KernelKind::kReduce;
   k.reduced = 1;
@@ -95,7 +98,8 @@ Parts norm_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   const int threads = row_threads(cols), y = layer ? 3 : 2, mean = 4, rstd = layer ? 5 : 3;
   const Constant is_layer{"LAYER", layer ? "true" : "false"};
   if (!k.grad) {
-    Part p = row_part(templates::norm, layer ? "layer norm" : "rms norm", rows, cols, threads, {is_layer, {"EPS", number(k.attrs.eps)}});
+    Part p = row_part(templates::norm, layer ? "layer norm" : "rms norm", rows, cols, threads,
+                      {is_layer, {"EPS", number(k.attrs.eps)}});
     replace(p.body, "@beta", layer ? " + $beta[c]" : "");
     replace(p.body, "@mean", layer ? "\n  $mean_out[row] = mean;" : "");
     name_arg(p, info, "x", 0, false);
@@ -107,12 +111,14 @@ Parts norm_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     return {{std::move(p)}, {}};
   }
   // Few enough chunks that their sum is quick, enough to fill a GPU.
-  const std::int64_t each = std::max<std::int64_t>(ceil_div(rows, 256), std::min<std::int64_t>(rows, 4)), chunks = ceil_div(rows, each);
+  const std::int64_t each = std::max<std::int64_t>(ceil_div(rows, 256), std::min<std::int64_t>(rows, 4)),
+                     chunks = ceil_div(rows, each);
   Parts result;
   result.scratch = {{(layer ? 2 : 1) * chunks * cols}};
   const int scratch = static_cast<int>(info.size()), dy = rstd + 1;
-  Part p = row_part(templates::norm_grad, layer ? "layer norm gradient" : "rms norm gradient", chunks, cols, threads,
-                    {is_layer, {"R", num(rows)}, {"EACH", num(each)}, {"CHUNKS", num(chunks)}, {"OWN", num(ceil_div(cols, threads))}});
+  Part p = row_part(
+      templates::norm_grad, layer ? "layer norm gradient" : "rms norm gradient", chunks, cols, threads,
+      {is_layer, {"R", num(rows)}, {"EACH", num(each)}, {"CHUNKS", num(chunks)}, {"OWN", num(ceil_div(cols, threads))}});
   replace(p.body, "@mean", layer ? "$mean[row]" : "0.0");
   name_arg(p, info, "x", 0, false);
   name_arg(p, info, "gamma", 1, false);
@@ -124,13 +130,14 @@ Parts norm_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   more.push_back({result.scratch[0][0], false, -1});
   name_arg(p, more, "partial", scratch, true);
   result.parts.push_back(std::move(p));
-  for (int i = 0; i < (layer ? 2 : 1); ++i) result.parts.push_back(sum_chunks(more, scratch, i * chunks * cols, chunks, cols, dy + 2 + i));
+  for (int i = 0; i < (layer ? 2 : 1); ++i)
+    result.parts.push_back(sum_chunks(more, scratch, i * chunks * cols, chunks, cols, dy + 2 + i));
   return result;
 }
 
 // Arguments x1, x2, … → scalar: the chunks of all arrays leave their sums side by side, and a last part adds them.
 Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
-  constexpr std::int64_t kThreads = 256, kMostChunks = 256;
+  constexpr std::int64_t kThreads = 256, kMostChunks = 512;
   Parts result;
   const int scratch = static_cast<int>(info.size());
   std::int64_t total = 0;
@@ -139,7 +146,8 @@ Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     const bool wide = info[i].elements % 4 == 0;
     const std::int64_t n = wide ? info[i].elements / 4 : info[i].elements;
     const std::int64_t chunks = std::clamp<std::int64_t>(ceil_div(n, 4 * kThreads), 1, kMostChunks), each = ceil_div(n, chunks);
-    Part p = row_part(templates::sum_squares, "sum of squares", chunks, 0, kThreads, {{"N", num(n)}, {"EACH", num(each)}, {"FIRST", num(total)}});
+    Part p = row_part(templates::sum_squares, "sum of squares", chunks, 0, kThreads,
+                      {{"N", num(n)}, {"EACH", num(each)}, {"FIRST", num(total)}});
     replace(p.body, "vec4f(0.0)", wide ? "vec4f(0.0)" : "0.0");
     replace(p.body, "@fold", wide ? "(sum.x + sum.y) + (sum.z + sum.w)" : "sum");
     name_arg(p, info, "x", static_cast<int>(i), false, wide);

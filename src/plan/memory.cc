@@ -95,12 +95,14 @@ class Emitter {
     for (std::size_t i = 0; i < p.values.size(); ++i) {
       const Value v = p.values[i];
       if (p.gradients) {
-        buffers_[id(v)] = add_buffer({activation_name(v), BufferRole::kActivation, DType::kF32, graph_.dims(v), -1, {}, number, p.offsets[i]});
+        buffers_[id(v)] = add_buffer(
+            {activation_name(v), BufferRole::kActivation, DType::kF32, graph_.dims(v), -1, {}, number, p.offsets[i]});
         continue;
       }
       Buffer& b = program_.buffers[static_cast<std::size_t>(buffers_.at(id(v)))];
       if (b.pack >= 0 && (b.pack != number || b.pack_offset != p.offsets[i]))
-        fail("[compile] '", b.name, "' is updated together with other parameters in one entry point than in '", entry_.name, "'");
+        fail("[compile] '", b.name, "' is updated together with other parameters in one entry point than in '", entry_.name,
+             "'");
       b.pack = number;
       b.pack_offset = p.offsets[i];
     }
@@ -110,11 +112,19 @@ class Emitter {
   int alone(Value v) {
     program_.packs.push_back(num_elements(graph_.dims(v)));
     const TensorType& type = graph_.type(v);
-    return add_buffer(
-        {activation_name(v), BufferRole::kActivation, type.dtype, type.dims, -1, {}, static_cast<int>(program_.packs.size()) - 1, 0});
+    return add_buffer({activation_name(v),
+                       BufferRole::kActivation,
+                       type.dtype,
+                       type.dims,
+                       -1,
+                       {},
+                       static_cast<int>(program_.packs.size()) - 1,
+                       0});
   }
 
-  std::string activation_name(Value v) const { return entry_.name + "/" + std::to_string(v.node) + "." + std::to_string(v.out); }
+  std::string activation_name(Value v) const {
+    return entry_.name + "/" + std::to_string(v.node) + "." + std::to_string(v.out);
+  }
 
   struct Life {
     Value value;
@@ -197,15 +207,8 @@ class Emitter {
     for (std::size_t i = 0; i < lives_.size(); ++i) {
       const Life& life = lives_[i];
       const TensorType& type = graph_.type(life.value);
-      buffers_[id(life.value)] =
-          add_buffer({activation_name(life.value),
-                      BufferRole::kActivation,
-                      type.dtype,
-                      type.dims,
-                      lives_[root(i)].offset,
-                      {},
-                      -1,
-                      0});
+      buffers_[id(life.value)] = add_buffer(
+          {activation_name(life.value), BufferRole::kActivation, type.dtype, type.dims, lives_[root(i)].offset, {}, -1, 0});
     }
   }
 
@@ -235,9 +238,10 @@ class Emitter {
       const Life& life = lives_[i];
       const TextureShape shape = texture_shape(life.elements);
       const auto found = std::find_if(packs.begin(), packs.end(), [&](int p) {
-        return texture_shape(program_.packs[static_cast<std::size_t>(p)]) == shape && std::none_of(members[p].begin(), members[p].end(), [&](std::size_t other) {
-          return !caps_.arena || (lives_[other].first <= life.last && life.first <= lives_[other].last);
-        });
+        return texture_shape(program_.packs[static_cast<std::size_t>(p)]) == shape &&
+               std::none_of(members[p].begin(), members[p].end(), [&](std::size_t other) {
+                 return !caps_.arena || (lives_[other].first <= life.last && life.first <= lives_[other].last);
+               });
       });
       int pack = found == packs.end() ? -1 : *found;
       if (pack < 0) {
@@ -271,6 +275,7 @@ class Emitter {
       l.args.push_back(k.args[a].valid() ? buffers_.at(id(k.args[a])) : -1);
       if (k.args[a].valid()) l.bytes += 4.0 * static_cast<double>(num_elements(graph_.dims(k.args[a])));
     }
+    if (k.bytes > 0) l.bytes = k.bytes;
     entry_.launches.push_back(std::move(l));
   }
 

@@ -29,6 +29,7 @@ struct PlanKernel {
   double flops = 0;
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // of shaders
   int first_row = 0, index = 0;                // of fragment shaders
+  double bytes = 0;                            // read and written, of shaders
   bool packed = false;                         // an argument that leads a pack stands for all of it
 };
 struct KernelPlan {

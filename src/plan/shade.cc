@@ -20,6 +20,7 @@ struct Piece {
   codegen::Part part;
   std::vector<Value> values;  // by the part's argument numbers
   std::string label;
+  double flops = 0;
   bool packed = false;
 };
 
@@ -67,7 +68,11 @@ class Shading {
     }
     codegen::Parts parts = codegen::generate(k.kernel, info, uniforms_, caps_);
     for (const Dims& dims : parts.scratch) values.push_back(new_value(dims));
-    for (codegen::Part& part : parts.parts) pieces_.push_back({std::move(part), values, k.label, k.packed});
+    double flops = k.flops;  // of the first piece
+    for (codegen::Part& part : parts.parts) {
+      pieces_.push_back({std::move(part), values, k.label, flops, k.packed});
+      flops = 0;
+    }
   }
 
   const KernelPlan::Pack* pack_led_by(Value v) const {
@@ -156,7 +161,7 @@ class Shading {
         a.arg = static_cast<int>(found - values.begin());
         if (found == values.end()) values.push_back(v);
       }
-      out.flops += piece.part.flops;
+      out.flops += piece.flops;
       if (out.label.empty()) out.label = piece.label;
       parts.push_back(std::move(piece.part));
     }
@@ -167,6 +172,7 @@ class Shading {
     for (std::size_t b = 0; b < f.args.size(); ++b) {
       out.args.push_back(values[static_cast<std::size_t>(f.args[b])]);
       out.writes.push_back(out.kernel.shader.args[b].written);
+      out.bytes += 4.0 * static_cast<double>(out.kernel.shader.args[b].elements);
     }
     out.grid = f.grid;
     plan_.kernels.push_back(std::move(out));
@@ -182,6 +188,8 @@ class Shading {
 
 }  // namespace
 
-void shade(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps) { Shading(plan, uniforms, caps).run(); }
+void shade(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps) {
+  Shading(plan, uniforms, caps).run();
+}
 
 }  // namespace tabgrad

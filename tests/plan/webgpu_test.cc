@@ -1,0 +1,61 @@
+// What the planner makes of the models for WebGPU, with no device: launches and memory against budgets.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/engine.h"
+#include "models/forecaster.h"
+#include "models/gpt.h"
+#include "plan/plan.h"
+
+namespace tabgrad {
+namespace {
+
+Program compiled(const BuiltModel& model) { return compile(model.entries, device_caps({.device = "webgpu"}), "webgpu"); }
+
+TEST(WebgpuPlan, FlopsAgreeWithTheFormula) {
+  for (const GptConfig& c : gpt_presets()) {
+    const Program program = compiled(build_gpt(c));
+    double flops = 0;
+    for (const Launch& l : program.entries.front().launches) flops += l.flops;
+    const double formula = gpt_step_flops(c);
+    EXPECT_NEAR(flops, formula, 0.02 * formula) << c.name;
+  }
+}
+
+// A layer: 8 forward, 17 backward; the goal is 14 in all, once split products of a layer are summed together with others'.
+TEST(WebgpuPlan, Launches) {
+  for (const GptConfig& c : gpt_presets()) {
+    const auto launches = static_cast<std::int64_t>(compiled(build_gpt(c)).entries.front().launches.size());
+    EXPECT_LE(launches, 25 * c.layers + 8) << c.name;
+  }
+}
+
+// Layers of equal shape share their texts: pipelines are dear to make.
+TEST(WebgpuPlan, PipelinesDoNotGrowWithLayers) {
+  GptConfig c = gpt_preset("small");
+  const std::size_t few = compiled(build_gpt(c)).kernels.size();
+  c.layers += 4;
+  EXPECT_LE(compiled(build_gpt(c)).kernels.size(), few + 4);
+}
+
+TEST(WebgpuPlan, PeakMemory) {
+  const std::map<std::string, double> megabytes{{"tiny", 7}, {"small", 34}, {"medium", 86}, {"large", 200}, {"xl", 280}};
+  for (const auto& [name, budget] : megabytes)
+    EXPECT_LE(static_cast<double>(memory_use(compiled(build_gpt(gpt_preset(name)))).total()), budget * 1e6) << name;
+}
+
+TEST(WebgpuPlan, ForecasterLaunches) {
+  const std::map<ForecasterKind, std::size_t> launches{
+      {ForecasterKind::kLstm, 24}, {ForecasterKind::kGru, 24}, {ForecasterKind::kTransformer, 70}};
+  for (const auto& [kind, budget] : launches) {
+    ForecasterConfig c = default_forecaster(kind);
+    c.channels = 13;
+    c.future_channels = 11;
+    const Program p = compiled(build_forecaster(c, 64, 256, OptimizerConfig{}, 1.0));
+    EXPECT_LE(p.entries.front().launches.size(), budget) << forecaster_kind_name(kind);
+  }
+}
+
+}  // namespace
+}  // namespace tabgrad
