@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/self_test.h"
 #include "forecast.h"
 
 namespace tabgrad::wasm {
@@ -33,6 +34,9 @@ ForecastSession& forecast() {
   return *api().forecast;
 }
 
+// Where the call's run, or its plan, is computed.
+std::string device_of(const Json& args) { return args.value("device", "wasm") == "webgpu" ? "webgpu" : "cpu"; }
+
 using Handler = void (*)(const Json& args, std::string_view data, Reply& reply);
 struct Call {
   std::string_view name;
@@ -52,19 +56,15 @@ const Call kCalls[] = {
     {"feed", [](const Json&, std::string_view data, Reply&) { forecast().feed(data); }},
     {"close", [](const Json&, std::string_view, Reply& reply) { forecast().close(reply); }},
     {"defaults",
-     [](const Json& args, std::string_view, Reply& reply) {
-       forecast().defaults(args.at("kind").get<std::string>(), reply);
-     }},
-    {"plan", [](const Json& args, std::string_view, Reply& reply) { forecast().plan(args.at("settings"), reply); }},
-    {"train", [](const Json& args, std::string_view, Reply& reply) { forecast().train(args.at("settings"), reply); }},
-    {"restore",
-     [](const Json& args, std::string_view data, Reply& reply) {
-       forecast().restore(data, args.at("ended").get<bool>(), reply);
-     }},
-    {"advance",
-     [](const Json& args, std::string_view, Reply& reply) {
-       forecast().advance(args.at("milliseconds").get<double>(), reply);
-     }},
+     [](const Json& args, std::string_view, Reply& reply) { forecast().defaults(args.at("kind").get<std::string>(), reply); }},
+    {"plan",
+     [](const Json& args, std::string_view, Reply& reply) { forecast().plan(args.at("settings"), device_of(args), reply); }},
+    {"train",
+     [](const Json& args, std::string_view, Reply& reply) { forecast().train(args.at("settings"), device_of(args), reply); }},
+    {"restore", [](const Json& args, std::string_view data,
+                   Reply& reply) { forecast().restore(data, args.at("ended").get<bool>(), device_of(args), reply); }},
+    {"advance", [](const Json& args, std::string_view,
+                   Reply& reply) { forecast().advance(args.at("milliseconds").get<double>(), reply); }},
     {"stop", [](const Json&, std::string_view, Reply&) { forecast().stop(); }},
     {"save", [](const Json&, std::string_view, Reply& reply) { forecast().save(reply); }},
     {"judge",
@@ -72,8 +72,17 @@ const Call kCalls[] = {
        forecast().judge({args.at("seconds").get<double>(), args.at("msPerStep").get<double>()}, reply);
      }},
     {"download",
+     [](const Json& args, std::string_view, Reply& reply) { forecast().download(args.at("kind").get<std::string>(), reply); }},
+    {"selftest",
      [](const Json& args, std::string_view, Reply& reply) {
-       forecast().download(args.at("kind").get<std::string>(), reply);
+       SessionOptions options;
+       options.pool = api().pool;
+       options.device = device_of(args);
+       try {
+         reply.json = self_test(options);
+       } catch (const Error& e) {
+         reply.json = e.what();
+       }
      }},
     {"memory",
      [](const Json&, std::string_view, Reply& reply) { reply.json = {{"used", static_cast<double>(mallinfo().uordblks)}}; }},

@@ -145,11 +145,17 @@ ForecastSettings ForecastSession::settings_from(const Json& patch) const {
   return settings_from_json(settings.dump(), "settings");
 }
 
-std::unique_ptr<ForecastJob> ForecastSession::make_job(const ForecastSettings& settings) const {
+SessionOptions ForecastSession::options_on(const std::string& device) const {
+  SessionOptions options = options_;
+  options.device = device;
+  return options;
+}
+
+std::unique_ptr<ForecastJob> ForecastSession::make_job(const ForecastSettings& settings, const std::string& device) const {
   Series series = make_series(table(), settings.series);
   ForecastSettings named = settings;
   named.series.target = series.target_name;
-  return std::make_unique<ForecastJob>(std::move(series), std::move(named), options_);
+  return std::make_unique<ForecastJob>(std::move(series), std::move(named), options_on(device));
 }
 
 void ForecastSession::describe(const ForecastSetup& setup, const Program& program, Reply& reply) const {
@@ -157,8 +163,10 @@ void ForecastSession::describe(const ForecastSetup& setup, const Program& progra
   const WindowRanges& windows = setup.ranges;
   const std::int64_t per_epoch = (windows.train.count + setup.training.batch - 1) / setup.training.batch;
   double flops = 0;
+  std::size_t launches = 0;
   for (const Entry& e : program.entries) {
     if (e.name != "train_step") continue;
+    launches = e.launches.size();
     for (const Launch& l : e.launches) flops += l.flops;
   }
   reply.json = {
@@ -169,34 +177,35 @@ void ForecastSession::describe(const ForecastSetup& setup, const Program& progra
       {"stepsPerEpoch", per_epoch},
       {"steps", per_epoch * setup.training.epochs},
       {"flopsPerStep", flops},
+      {"launchesPerStep", launches},
       {"peakBytes", memory_use(program).total()},
       {"notices", setup.notices}};
 }
 
-void ForecastSession::plan(const Json& patch, Reply& reply) const {
+void ForecastSession::plan(const Json& patch, const std::string& device, Reply& reply) const {
   ForecastSettings settings = settings_from(patch);
   Series series = make_series(table(), settings.series);
   settings.series.target = series.target_name;
   const ForecastSetup setup(std::move(series), std::move(settings));
-  describe(setup, compile(setup.model.entries, device_caps(options_), options_.device), reply);
+  describe(setup, compile(setup.model.entries, device_caps(options_on(device)), device), reply);
 }
 
-void ForecastSession::train(const Json& patch, Reply& reply) {
+void ForecastSession::train(const Json& patch, const std::string& device, Reply& reply) {
   const ForecastSettings settings = settings_from(patch);
   table();
   result_.reset();
   job_.reset();  // two runs at once may not fit into memory
-  job_ = make_job(settings);
+  job_ = make_job(settings, device);
   trained_seconds_ = 0;
   describe(job_->setup(), job_->session().program(), reply);
 }
 
-void ForecastSession::restore(std::string_view bytes, bool ended, Reply& reply) {
+void ForecastSession::restore(std::string_view bytes, bool ended, const std::string& device, Reply& reply) {
   const Checkpoint checkpoint = read_checkpoint(bytes, "the saved run");
   table();
   result_.reset();
   job_.reset();
-  std::unique_ptr<ForecastJob> job = make_job(checkpoint.settings);
+  std::unique_ptr<ForecastJob> job = make_job(checkpoint.settings, device);
   if (checkpoint.data_hash != job->data_hash()) fail(file_, " is not the file of the saved run: its values differ.");
   Trainer& trainer = job->trainer();
   trainer.restore(checkpoint.state, checkpoint.tensors);

@@ -29,9 +29,11 @@ class ForecastSession {
   void close(Reply& reply);  // TableInfo; the run on the table before is gone
 
   void defaults(const std::string& kind, Reply& reply) const;      // ForecastSettings
-  void plan(const Json& settings, Reply& reply) const;             // RunPlan
-  void train(const Json& settings, Reply& reply);                  // RunPlan; the run is set up and waits
-  void restore(std::string_view checkpoint, bool ended, Reply& reply);  // RunPlan; ended: a run that was stopped stays so
+  // device: as SessionOptions has it. A checkpoint of one device goes on on another.
+  void plan(const Json& settings, const std::string& device, Reply& reply) const;  // RunPlan
+  void train(const Json& settings, const std::string& device, Reply& reply);       // RunPlan; the run is set up and waits
+  // RunPlan; ended: a run that was stopped stays so
+  void restore(std::string_view checkpoint, bool ended, const std::string& device, Reply& reply);
 
   // Trains for about this long; the trainer's numbers, and the losses of the steps taken.
   void advance(double milliseconds, Reply& reply);
@@ -47,7 +49,8 @@ class ForecastSession {
  private:
   ForecastJob& job() const;
   ForecastSettings settings_from(const Json& patch) const;
-  std::unique_ptr<ForecastJob> make_job(const ForecastSettings& settings) const;
+  SessionOptions options_on(const std::string& device) const;
+  std::unique_ptr<ForecastJob> make_job(const ForecastSettings& settings, const std::string& device) const;
   void describe(const ForecastSetup& setup, const Program& program, Reply& reply) const;
   const Table& table() const;
 

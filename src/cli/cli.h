@@ -37,6 +37,7 @@ void add_plan(CLI::App& app, Command& command);
 void add_train_forecast(CLI::App& train, Command& command);  // below `tabgrad train`
 void add_train_lm(CLI::App& train, Command& command);  // likewise
 void add_forecast(CLI::App& app, Command& command);
+void add_export(CLI::App& app, Command& command);
 void add_generate(CLI::App& app, Command& command);
 
 }  // namespace tabgrad::cli

@@ -43,6 +43,7 @@ int run(int argc, char** argv) {
   add_train_forecast(*train, command);
   add_train_lm(*train, command);
   add_forecast(app, command);
+  add_export(app, command);
   add_generate(app, command);
   try {
     app.parse(argc, argv);

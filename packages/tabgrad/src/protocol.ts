@@ -8,6 +8,20 @@
 
 export type ModelKind = 'lstm' | 'gru' | 'transformer';
 
+/** Where a run is computed: the CPU through WebAssembly, or the GPU. */
+export type Device = 'wasm' | 'webgpu';
+/** auto: the GPU, where there is one and the model is large enough to gain by it. */
+export type DeviceChoice = 'auto' | Device;
+
+/** The device of a run. */
+export interface DeviceUse {
+  device: Device;
+  /** For people: the GPU's name, or the threads. */
+  description: string;
+  /** Plain sentence on why it is not the GPU, where nobody asked for that; else ''. */
+  reason: string;
+}
+
 /** How the engine runs here, and why not faster. */
 export interface RuntimeInfo {
   backend: 'wasm';
@@ -18,6 +32,10 @@ export interface RuntimeInfo {
   reason: string;
   /** Whether runs survive a reload (false: the browser gives this page no storage; `reason` says so). */
   storage: boolean;
+  /** The GPU that runs can use; software: a program that imitates one. null where there is none. */
+  gpu: { name: string; software: boolean } | null;
+  /** Plain sentence on why there is none, else ''. */
+  gpuReason: string;
 }
 
 export interface ColumnInfo {
@@ -96,6 +114,7 @@ export interface RunPlan {
   stepsPerEpoch: number;
   steps: number;
   flopsPerStep: number;
+  launchesPerStep: number;
   peakBytes: number;
   notices: string[];
 }
@@ -196,14 +215,20 @@ export interface Calls {
   defaults: [{ kind: ModelKind }, ForecastSettings];
   plan: [{ settings: DeepPartial<ForecastSettings> }, RunPlan];
   /** Starts on the current table; replies when the run is set up. Progress and ended events follow. */
-  train: [{ settings: DeepPartial<ForecastSettings> }, { run: string; plan: RunPlan }];
+  train: [
+    { settings: DeepPartial<ForecastSettings>; device?: DeviceChoice },
+    { run: string; plan: RunPlan; device: DeviceUse },
+  ];
   pause: [Record<string, never>, null];
   resume: [Record<string, never>, null];
   /** Ends the run, keeping the best weights; the ended event follows. */
   stop: [Record<string, never>, null];
   runs: [Record<string, never>, SavedRun[]];
   /** Restores a saved run with its data; an unfinished one trains on from where it was. Replies when set up. */
-  restore: [{ run: string }, { run: string; table: TableInfo; plan: RunPlan; result: RunResult | null }];
+  restore: [
+    { run: string; device?: DeviceChoice },
+    { run: string; table: TableInfo; plan: RunPlan; device: DeviceUse; result: RunResult | null },
+  ];
   forget: [{ run: string }, null];
   download: [{ run: string; kind: DownloadKind }, { name: string; type: string; bytes: Uint8Array<ArrayBuffer> }];
   /** Bytes of WASM memory in use, for tests of leaks. */

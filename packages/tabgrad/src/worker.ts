@@ -4,11 +4,27 @@
 // store (forecast/store.ts) or compute.
 
 import { Run, type RunSetup } from './forecast/run.ts';
+import { chooseDevice, findGpu } from './device.ts';
 import { blobChunks, isQuotaError, lockRun, RunStore } from './forecast/store.ts';
 import { zip, type ZipFile } from './forecast/zip.ts';
-import type { CallName, Calls, Event, Reply, Request, RunPlan, RuntimeInfo, TableInfo } from './protocol.ts';
+import type {
+  CallName,
+  Calls,
+  DeepPartial,
+  Device,
+  DeviceChoice,
+  DeviceUse,
+  Event,
+  ForecastSettings,
+  Reply,
+  Request,
+  RunPlan,
+  RuntimeInfo,
+  TableInfo,
+} from './protocol.ts';
 import { Engine, UserError } from './wasm/engine.ts';
 import { type BuildName, chooseBuild, environment } from './wasm/features.ts';
+import { Page } from './wasm/page.ts';
 
 // Written out, so that bundlers find the files.
 const kBuilds: Record<BuildName, { glue: URL; code: URL }> = {
@@ -41,6 +57,8 @@ let store: RunStore | null = null;
 let autosaveSeconds = 5;
 let table: { name: string; data: Blob } | null = null;
 let run: Run | null = null;
+/** What the GPU's test said; made before its first run. */
+let selfTest: Promise<string> | null = null;
 
 const post = (event: Event): void => postMessage(event);
 
@@ -57,6 +75,7 @@ async function init(threads: number): Promise<RuntimeInfo> {
     code: files.code.href,
     threads: choice.threads,
     shared: choice.build !== 'single',
+    ...(Page.supported && { page: new Page() }),
   });
   store = await RunStore.open();
   const fused = choice.build === 'relaxed' ? ' with fused multiply-add' : '';
@@ -68,21 +87,38 @@ async function init(threads: number): Promise<RuntimeInfo> {
       .filter(Boolean)
       .join(' '),
     storage: store !== null,
+    ...(await findGpu()),
   };
+}
+
+/** Where a run will be computed. A GPU whose results are wrong is found out here, and not used. */
+async function deviceFor(choice: DeviceChoice, settings: DeepPartial<ForecastSettings>): Promise<DeviceUse> {
+  if (!info) throw new UserError('The engine is not loaded yet.');
+  const asked = choice === 'auto' && info.gpu && !info.gpu.software;
+  const use = chooseDevice(choice, info, asked ? await plan(settings, 'webgpu') : null);
+  if (use.device === 'wasm') return use;
+  const problem = await (selfTest ??= loaded().request('selftest', { device: 'webgpu' }) as Promise<string>);
+  if (problem === '') return use;
+  info = { ...info, gpu: null, gpuReason: `The GPU is not used: ${problem}.` };
+  return chooseDevice(choice, info, null);
+}
+
+async function plan(settings: DeepPartial<ForecastSettings>, device: Device = 'wasm'): Promise<RunPlan> {
+  return (await loaded().request('plan', { settings, device })) as RunPlan;
 }
 
 /** Reads a file as the current table. Until it is read whole, the table and the run before stay, and the run trains on. */
 async function open(name: string, data: Blob): Promise<TableInfo> {
-  loaded().call('open', { name });
+  await loaded().request('open', { name });
   try {
-    for await (const chunk of blobChunks(data)) loaded().call('feed', {}, chunk);
+    for await (const chunk of blobChunks(data)) await loaded().request('feed', {}, chunk);
   } catch (error) {
     if (error instanceof DOMException)
       throw new UserError(`${name} cannot be read: it was moved or changed. Choose it again.`);
     throw error;
   }
   run?.checkpoint(); // the engine lets its job go with the old table
-  const read = loaded().call('close') as TableInfo;
+  const read = (await loaded().request('close')) as TableInfo;
   table = { name, data };
   const left = run;
   run = null;
@@ -114,9 +150,9 @@ async function keepData(id: string, data: Blob): Promise<RunStore | null> {
   }
 }
 
-function setupOf(id: string, file: string, plan: RunPlan): RunSetup {
+function setupOf(id: string, file: string, plan: RunPlan, device: Device): RunSetup {
   const { target, model } = plan.settings;
-  return { run: id, file, title: kTitles[model.kind], target, steps: plan.steps, seconds: 0, msPerStep: 0 };
+  return { run: id, file, title: kTitles[model.kind], target, steps: plan.steps, seconds: 0, msPerStep: 0, device };
 }
 
 function activeRun(id?: string): Run {
@@ -131,26 +167,27 @@ const handlers: Handlers = {
     return (info ??= await init(threads));
   },
   open: ({ name, file }) => open(name, file),
-  defaults: ({ kind }) => loaded().call('defaults', { kind }) as Calls['defaults'][1],
-  plan: ({ settings }) => loaded().call('plan', { settings }) as RunPlan,
-  async train({ settings }) {
+  defaults: ({ kind }) => loaded().request('defaults', { kind }) as Promise<Calls['defaults'][1]>,
+  plan: ({ settings }) => plan(settings),
+  async train({ settings, device: choice = 'auto' }) {
     const data = table;
     if (!data) throw new UserError('There is no data yet: open a CSV file first.');
-    loaded().call('plan', { settings }); // what cannot be trained must not end the run before
+    await plan(settings); // what cannot be trained must not end the run before
+    const device = await deviceFor(choice, settings);
     await leaveRun();
-    const plan = loaded().call('train', { settings }) as RunPlan;
+    const planned = (await loaded().request('train', { settings, device: device.device })) as RunPlan;
     const id = newId();
     const unlock = store ? await lockRun(id) : () => {};
     const kept = await keepData(id, data.data);
-    run = new Run(loaded(), post, kept, autosaveSeconds, setupOf(id, data.name, plan), unlock);
+    run = new Run(loaded(), post, kept, autosaveSeconds, setupOf(id, data.name, planned, device.device), unlock);
     run.start();
-    return { run: id, plan };
+    return { run: id, plan: planned, device };
   },
   pause: () => (activeRun().pause(), null),
   resume: () => (activeRun().start(), null),
   stop: () => (activeRun().stop(), null),
   runs: () => store?.list() ?? [],
-  async restore({ run: id }) {
+  async restore({ run: id, device: choice = 'auto' }) {
     if (!store) throw new UserError('The browser gives this page no storage, so there are no saved runs.');
     if (run?.id === id) await leaveRun();
     const unlock = await lockRun(id);
@@ -159,12 +196,16 @@ const handlers: Handlers = {
       await leaveRun();
       const opened = await open(saved.state.file, saved.data);
       const ended = saved.state.state === 'finished';
-      const plan = loaded().call('restore', { ended }, saved.checkpoint) as RunPlan;
-      const setup = { ...setupOf(id, saved.state.file, plan), ...saved.state, steps: plan.steps };
+      // Where it was, unless that is gone or something else is wanted; one that has ended needs no GPU.
+      const device = await deviceFor(ended ? 'wasm' : choice === 'auto' ? (saved.state.device ?? 'wasm') : choice, {});
+      const args = { ended, device: device.device };
+      const planned = (await loaded().request('restore', args, saved.checkpoint)) as RunPlan;
+      const before = { ...saved.state, device: device.device, steps: planned.steps };
+      const setup = { ...setupOf(id, saved.state.file, planned, device.device), ...before };
       run = new Run(loaded(), post, store, autosaveSeconds, setup, unlock);
-      const result = ended ? run.judge() : null;
+      const result = ended ? await run.judge() : null;
       if (!ended) run.start();
-      return { run: id, table: opened, plan, result };
+      return { run: id, table: opened, plan: planned, device, result };
     } catch (error) {
       unlock();
       throw error;
@@ -183,17 +224,17 @@ const handlers: Handlers = {
     }
     return null;
   },
-  download({ run: id, kind }) {
+  async download({ run: id, kind }) {
     const of = activeRun(id);
-    const { files } = loaded().call('download', { kind }) as { files: EngineFile[] };
+    const { files } = (await loaded().request('download', { kind })) as { files: EngineFile[] };
     const base = of.file.replace(/\.[^.]*$/, '') || 'series';
     const [first, ...more] = files;
     if (!first) throw new Error('The engine gave no file.');
     if (more.length > 0) return { name: `${base}-model.zip`, type: 'application/zip', bytes: zip(files) };
     return { name: `${base}-${first.name}`, type: first.type, bytes: first.bytes };
   },
-  memory() {
-    const { used } = loaded().call('memory') as { used: number };
+  async memory() {
+    const { used } = (await loaded().request('memory')) as { used: number };
     return { wasmBytes: loaded().memoryBytes, used };
   },
 };

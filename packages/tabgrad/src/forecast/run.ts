@@ -2,14 +2,18 @@
 //
 // Between slices it yields through a MessageChannel, never a timer: browsers slow timers down in hidden tabs, and messages
 // from the page still get their turn.
+// A GPU that is lost costs the steps since the last checkpoint: the run goes back to it, on a new device, and on the CPU when
+// that one is lost too. The losses are those of a run that nothing happened to.
 
-import type { Event, Progress, RunResult } from '../protocol.ts';
+import type { Device, Event, Progress, RunResult } from '../protocol.ts';
 import type { Engine } from '../wasm/engine.ts';
 import { RateMeter } from './rate.ts';
 import { isQuotaError, type RunState, type RunStore } from './store.ts';
 
 const kSliceMs = 20;
 const kProgressMs = 100;
+/** Between the checkpoints that a lost GPU goes back to. */
+const kCheckpointMs = 10_000;
 
 /** Reply of the engine's call 'advance'. */
 interface Advance {
@@ -36,6 +40,13 @@ export interface RunSetup {
   /** Of the sessions before, when restored. */
   seconds: number;
   msPerStep: number;
+  device: Device;
+}
+
+/** Reply of the engine's call 'save'. */
+interface Checkpoint {
+  step: number;
+  bytes: Uint8Array;
 }
 
 export class Run {
@@ -56,6 +67,13 @@ export class Run {
   #saving: Promise<void> = Promise.resolve();
   #saves = 0;
   #storageFull = false;
+  #device: Device;
+  /** On a GPU: what to go back to when it is lost, when that was taken, and how often it was lost since. */
+  #checkpoint: Uint8Array | null = null;
+  #checkpointed = 0;
+  #lostSince = 0;
+  /** A slice is under way, or asked for. */
+  #scheduled = false;
   #last: Advance | null = null;
   #result: RunResult | null = null;
 
@@ -74,9 +92,10 @@ export class Run {
     this.#autosaveMs = autosaveSeconds * 1000;
     this.#setup = setup;
     this.#unlock = unlock;
+    this.#device = setup.device;
     this.#seconds = setup.seconds;
     this.#saved = performance.now();
-    this.#yield.port1.onmessage = () => this.#slice();
+    this.#yield.port1.onmessage = () => void this.#slice();
   }
 
   get id(): string {
@@ -104,7 +123,7 @@ export class Run {
 
   stop(): void {
     if (this.#state === 'ended') return;
-    this.#engine.call('stop');
+    void this.#engine.request('stop');
     this.start();
   }
 
@@ -122,10 +141,10 @@ export class Run {
   }
 
   /** The judged run, once it has ended. */
-  judge(): RunResult {
+  async judge(): Promise<RunResult> {
     if (!this.#result) {
       const clock = { seconds: this.#setup.seconds, msPerStep: this.#setup.msPerStep };
-      const judged = this.#engine.call('judge', clock) as Omit<RunResult, 'run' | 'file'>;
+      const judged = (await this.#engine.request('judge', clock)) as Omit<RunResult, 'run' | 'file'>;
       this.#result = { run: this.id, file: this.file, ...judged };
       this.#state = 'ended';
     }
@@ -133,32 +152,69 @@ export class Run {
   }
 
   #next(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     this.#yield.port2.postMessage(null);
   }
 
-  #slice(): void {
-    if (this.#state !== 'training') return;
+  async #slice(): Promise<void> {
+    if (this.#state === 'training') await this.#train();
+    this.#scheduled = false;
+    if (this.#state === 'training') this.#next();
+  }
+
+  async #train(): Promise<void> {
     try {
+      await this.#keepCheckpoint();
       const start = performance.now();
-      const advance = this.#engine.call('advance', { milliseconds: kSliceMs }) as Advance;
+      const advance = (await this.#engine.request('advance', { milliseconds: kSliceMs })) as Advance;
       const now = performance.now();
       this.#seconds += (now - start) / 1000;
       this.#rate.add(now - start, advance.losses.length);
       this.#losses.push(advance.losses);
       const evaluated = advance.validationLoss.length !== (this.#last?.validationLoss.length ?? 0);
       this.#last = advance;
-      if (advance.ended) return this.#end();
-      if (evaluated || now - this.#reported >= kProgressMs) this.#report();
+      if (this.ended) return;
+      if (advance.ended) return await this.#end();
+      if (evaluated || this.#state === 'paused' || now - this.#reported >= kProgressMs) this.#report();
       if (now - this.#saved >= this.#autosaveMs) this.#save();
-      this.#next();
     } catch (error) {
-      this.#fail(error);
+      if (this.ended) return;
+      if (this.#engine.page?.lost && this.#checkpoint) await this.#recover(this.#checkpoint);
+      else this.#fail(error);
     }
   }
 
-  #end(): void {
+  async #keepCheckpoint(): Promise<void> {
+    if (this.#device === 'wasm' || (this.#checkpoint && performance.now() - this.#checkpointed < kCheckpointMs)) return;
+    this.#keep((await this.#engine.request('save')) as Checkpoint);
+  }
+
+  #keep(checkpoint: Checkpoint): void {
+    if (this.#device === 'wasm') return;
+    this.#checkpoint = checkpoint.bytes;
+    this.#checkpointed = performance.now();
+    this.#lostSince = 0;
+  }
+
+  async #recover(checkpoint: Uint8Array): Promise<void> {
+    this.#device = ++this.#lostSince > 1 ? 'wasm' : this.#device;
+    const where = this.#device === 'wasm' ? 'on the CPU' : 'on it again';
+    const text = `The GPU was lost; the run goes on from its last checkpoint, ${where}.`;
+    this.#post({ event: 'notice', text });
+    try {
+      await this.#engine.request('restore', { ended: false, device: this.#device }, checkpoint);
+      this.#losses = [];
+      this.#last = null;
+    } catch (error) {
+      if (this.#device === 'wasm') this.#fail(error);
+      else await this.#recover(checkpoint);
+    }
+  }
+
+  async #end(): Promise<void> {
     this.#report();
-    const result = this.judge();
+    const result = await this.judge();
     this.#save(result);
     this.#post({ event: 'ended', result });
   }
@@ -202,14 +258,14 @@ export class Run {
     this.#post({ event: 'progress', progress });
   }
 
-  /** Takes the run's bytes now and writes them while training goes on; one save at a time. */
+  /** Takes the run's bytes before the next slice and writes them while training goes on; one save at a time. */
   #save(result?: RunResult, must = this.#state !== 'training'): void {
     this.#saved = performance.now();
     if (!this.#store || this.#storageFull) return;
     if (this.#saves > 0 && !must) return; // a slow disk: the next one will do
-    const { step, bytes } = this.#engine.call('save') as { step: number; bytes: Uint8Array };
+    const taken = this.#take();
     const { run, file, title, target, steps } = this.#setup;
-    const state: RunState = {
+    const stateOf = (step: number): RunState => ({
       run,
       file,
       title,
@@ -219,20 +275,36 @@ export class Run {
       steps: result ? step : steps,
       savedAt: Date.now(),
       seconds: this.#seconds,
+      device: this.#device,
       msPerStep: result?.msPerStep ?? (this.#rate.perSecond > 0 ? 1000 / this.#rate.perSecond : this.#setup.msPerStep),
-    };
+    });
     const store = this.#store;
     ++this.#saves;
     this.#saving = this.#saving.then(async () => {
       try {
-        await store.save(state, bytes);
-        this.#post({ event: 'saved', run, step });
+        const checkpoint = await taken;
+        if (!checkpoint) return;
+        await store.save(stateOf(checkpoint.step), checkpoint.bytes);
+        this.#post({ event: 'saved', run, step: checkpoint.step });
       } catch (error) {
         this.#cannotSave(error);
       } finally {
         --this.#saves;
       }
     });
+  }
+
+  /** null when the GPU is gone: the next slice finds that too, and goes back. */
+  async #take(): Promise<Checkpoint | null> {
+    try {
+      const checkpoint = (await this.#engine.request('save')) as Checkpoint;
+      this.#keep(checkpoint);
+      return checkpoint;
+    } catch (error) {
+      if (this.#engine.page?.lost) return null;
+      this.#fail(error);
+      return null;
+    }
   }
 
   #cannotSave(error: unknown): void {

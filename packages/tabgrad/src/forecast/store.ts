@@ -7,12 +7,14 @@
 // Does not: decide when to save, or know what a checkpoint holds. Two tabs must not write one run: see lockRun.
 
 import { UserError } from '../wasm/engine.ts';
-import type { SavedRun } from '../protocol.ts';
+import type { Device, SavedRun } from '../protocol.ts';
 
 export interface RunState extends Omit<SavedRun, 'bytes'> {
   /** Of training, over all sessions. */
   seconds: number;
   msPerStep: number;
+  /** Where it was computed; saves of before there was a choice lack it. */
+  device?: Device;
 }
 
 interface StateFile extends RunState {

@@ -4,6 +4,7 @@
 // into Errors. Does not: know what the calls mean, or run in a page: its threads may wait, which a page's thread must not.
 
 import { makeMemory } from './memory.ts';
+import type { Page } from './page.ts';
 
 /** What Emscripten's glue gives (`-sMODULARIZE -sEXPORT_ES6`, cmake/wasm.cmake). */
 interface Exports {
@@ -23,6 +24,10 @@ export interface EngineSource {
   threads: number;
   /** Whether the build has threads. */
   shared: boolean;
+  /** Runs Programs on a GPU; calls that use it must be requests. */
+  page?: Page;
+  /** Comes within calls that take long. */
+  progress?: (done: number, all: number) => void;
 }
 
 /** A mistake of the user's: the text says where and what to do. Everything else thrown here is a fault of the engine. */
@@ -43,15 +48,22 @@ interface ArrayPlace {
 }
 
 export class Engine {
+  readonly page: Page | null;
   readonly #exports: Exports;
   readonly #memory: WebAssembly.Memory;
   readonly #encoder = new TextEncoder();
   readonly #decoder = new TextDecoder();
+  /** _tg_call that may be suspended in the middle, for the page's GPU. */
+  readonly #suspendable: ((jsonBytes: number) => Promise<number>) | null;
+  #queue: Promise<unknown> = Promise.resolve();
+  #suspended = false;
   #broken = '';
 
-  private constructor(exports: Exports, memory: WebAssembly.Memory) {
+  private constructor(exports: Exports, memory: WebAssembly.Memory, page: Page | null) {
+    this.page = page;
     this.#exports = exports;
     this.#memory = memory;
+    this.#suspendable = page ? promising(exports._tg_call) : null;
   }
 
   static async load(source: EngineSource): Promise<Engine> {
@@ -62,8 +74,10 @@ export class Engine {
       locateFile: () => source.code,
       mainScriptUrlOrBlob: source.glue,
       threads: source.threads,
+      page: source.page,
+      progress: source.progress,
     });
-    const engine = new Engine(exports, memory);
+    const engine = new Engine(exports, memory, source.page ?? null);
     engine.call('init', { threads: source.threads });
     return engine;
   }
@@ -72,31 +86,71 @@ export class Engine {
     return this.#memory.buffer.byteLength;
   }
 
-  /** Throws UserError, or Error for faults of the engine; after a trap it answers nothing more. */
+  /**
+   * For what a GPU has no part in. Throws UserError, or Error for faults of the engine; after a trap it answers nothing more.
+   */
   call(name: string, args: object = {}, data?: Uint8Array): unknown {
-    if (this.#broken) throw new Error(this.#broken);
+    this.#check();
     let status: number;
     try {
-      status = this.#send(this.#encoder.encode(JSON.stringify({ call: name, args })), data);
+      status = this.#exports._tg_call(this.#put(name, args, data));
     } catch (error) {
-      if (error instanceof UserError) throw error;
-      this.#broken = `The engine stopped (${String(error)}). Load this page again; saved runs are kept.`;
-      throw new Error(this.#broken);
+      throw this.#trapped(error);
     }
-    const text = this.#decoder.decode(this.#copy(this.#exports._tg_text(), this.#exports._tg_text_bytes()));
-    if (status === kOk) return this.#value(text);
-    if (status === kUserError) throw new UserError(forPages(text));
-    if (status === kOutOfMemory) throw new UserError(kOutOfMemoryText);
-    throw new Error(`This is a fault of tabgrad, not yours: ${text}`);
+    return this.#reply(status);
   }
 
-  #send(json: Uint8Array, data?: Uint8Array): number {
+  /** The same for every call: one after another, and a GPU's work takes turns of the event loop. */
+  request(name: string, args: object = {}, data?: Uint8Array): Promise<unknown> {
+    const work = async (): Promise<unknown> => {
+      // Only what may load a Program there, or has one, needs to be able to wait for the GPU.
+      const gpu = this.page?.inUse || ((args as { device?: string }).device ?? 'wasm') !== 'wasm';
+      if (!this.#suspendable || !gpu) return this.call(name, args, data);
+      this.#check();
+      this.#suspended = true;
+      let status: number;
+      try {
+        status = await this.#suspendable(this.#put(name, args, data));
+      } catch (error) {
+        throw this.#trapped(error);
+      } finally {
+        this.#suspended = false;
+      }
+      return this.#reply(status);
+    };
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => {});
+    return done;
+  }
+
+  #check(): void {
+    if (this.#broken) throw new Error(this.#broken);
+    if (this.#suspended) throw new Error('a call of the engine inside another one');
+  }
+
+  #trapped(error: unknown): Error {
+    if (error instanceof UserError) return error;
+    this.#broken = `The engine stopped (${String(error)}). Load this page again; saved runs are kept.`;
+    return new Error(this.#broken);
+  }
+
+  /** Returns how many bytes of the request are JSON. */
+  #put(name: string, args: object, data?: Uint8Array): number {
+    const json = this.#encoder.encode(JSON.stringify({ call: name, args }));
     const at = this.#exports._tg_reserve(json.length + (data?.length ?? 0));
     if (at === 0) throw new UserError(kOutOfMemoryText);
     const memory = new Uint8Array(this.#memory.buffer);
     memory.set(json, at >>> 0);
     if (data) memory.set(data, (at >>> 0) + json.length);
-    return this.#exports._tg_call(json.length);
+    return json.length;
+  }
+
+  #reply(status: number): unknown {
+    const text = this.#decoder.decode(this.#copy(this.#exports._tg_text(), this.#exports._tg_text_bytes()));
+    if (status === kOk) return this.#value(text);
+    if (status === kUserError) throw new UserError(forPages(text));
+    if (status === kOutOfMemory) throw new UserError(kOutOfMemoryText);
+    throw new Error(`This is a fault of tabgrad, not yours: ${text}`);
   }
 
   /** Copies, since the memory may be shared or move. */
@@ -118,6 +172,11 @@ export class Engine {
       value !== null && typeof value === 'object' && '$array' in value ? read(value as ArrayPlace) : value,
     );
   }
+}
+
+/** WebAssembly.promising, which TypeScript's list lacks. */
+function promising(f: (jsonBytes: number) => number): (jsonBytes: number) => Promise<number> {
+  return (WebAssembly as unknown as { promising(g: typeof f): ReturnType<typeof promising> }).promising(f);
 }
 
 /** The engine names settings as the command line does: "--window 5". */
