@@ -181,9 +181,14 @@ class Emitter {
     if (in_registers_) {
       for (std::int64_t j = 0; j < each; ++j) s += "a0 += w" + num(j) + " * $act[part * " + num(each) + " + " + num(j) + "];\n";
     } else {
-      s += "for (var j = part * " + num(each) + "; j < (part + 1) * " + num(each) + "; j++) {\nlet w = $wh[j * " + n +
-           " + k];\n";
-      for (std::int64_t b = 0; b < group_; ++b) s += "a" + num(b) + " += w * $act[" + num(b * columns_) + " + j];\n";
+      // Several rows a round, so that their loads are under way together: one after another they take all the time.
+      std::int64_t rows = 16;
+      while (each % rows != 0) rows /= 2;
+      s += "for (var j = part * " + num(each) + "; j < (part + 1) * " + num(each) + "; j += " + num(rows) + ") {\n";
+      for (std::int64_t r = 0; r < rows; ++r) s += "let w" + num(r) + " = $wh[(j + " + num(r) + ") * " + n + " + k];\n";
+      for (std::int64_t b = 0; b < group_; ++b)
+        for (std::int64_t r = 0; r < rows; ++r)
+          s += "a" + num(b) + " += w" + num(r) + " * $act[" + num(b * columns_ + r) + " + j];\n";
       s += "}\n";
     }
     for (std::int64_t b = 0; b < group_; ++b)
