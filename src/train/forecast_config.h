@@ -11,8 +11,8 @@
 
 #include "data/series.h"
 #include "models/forecaster.h"
-#include "train/baselines.h"
-#include "train/metrics.h"
+#include "train/judge/baselines.h"
+#include "train/judge/metrics.h"
 #include "train/normalise.h"
 #include "train/trainer.h"
 

@@ -1,6 +1,6 @@
 // Forecast errors by hand-worked numbers, and the baselines: definitions, least squares against a direct solution, and the
 // figures of the real series.
-#include "train/metrics.h"
+#include "train/judge/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/atomic_file.h"
-#include "train/baselines.h"
+#include "train/judge/baselines.h"
 
 namespace tabgrad {
 namespace {

@@ -1,7 +1,7 @@
 // A curve's rows and picture, from what a page would measure.
 import { expect, test } from 'vitest';
-import { curveOf, curveTable } from '../../../bench/web/curve_rows.ts';
-import { curveSvg } from '../../../bench/web/curve_svg.ts';
+import { curveOf, curveTable } from '../../../bench/web/curve/rows.ts';
+import { curveSvg } from '../../../bench/web/curve/svg.ts';
 import { type Job, kPresets } from '../../../bench/web/jobs.ts';
 import type { RowResult, SideResult } from '../../../bench/web/page.ts';
 import type { Measured } from '../../../bench/web/run.ts';

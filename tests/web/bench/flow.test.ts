@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { curveOf } from '../../../bench/web/curve_rows.ts';
+import { curveOf } from '../../../bench/web/curve/rows.ts';
 import { kPresets } from '../../../bench/web/jobs.ts';
 import { runBench } from '../../../bench/web/run.ts';
 

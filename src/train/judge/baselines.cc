@@ -1,4 +1,4 @@
-#include "train/baselines.h"
+#include "train/judge/baselines.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // The picture of a tabgrad-curve/1 result: speedup over the baseline against model size, both axes logarithmic, one line a
 // target, bars for the 95 % intervals. Software GPUs are left out and named.
-import type { Curve, CurveRow } from './curve_rows.ts';
+import type { Curve, CurveRow } from './rows.ts';
 
 const kWidth = 720;
 const kHeight = 400;

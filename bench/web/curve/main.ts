@@ -13,12 +13,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostName, kElsewhere, parse, fail, positive, words } from './cli.ts';
-import { curveOf, curveTable } from './curve_rows.ts';
+import { curveOf, curveTable } from './rows.ts';
 import { type Job, kPresets } from './jobs.ts';
 import { elsewhere, runBench } from './run.ts';
 
 const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu'];
-const kResults = join(import.meta.dirname, '../results');
+const kResults = join(import.meta.dirname, '../../results');
 /** Its rate is the peak that each target's rate is held against. */
 const kPeak: Job = { bench: 'matmul', shape: { form: 'nn', m: 1024, n: 1024, k: 1024 } };
 
@@ -59,7 +59,7 @@ const measured = await runBench({
   },
   gpu,
   isolated: true,
-  workers: { own: join(import.meta.dirname, 'own.ts') },
+  workers: { own: join(import.meta.dirname, '../own.ts') },
   minutes: positive('minutes', values.minutes),
   ...elsewhere(values),
 });

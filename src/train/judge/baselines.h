@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "data/windows.h"
-#include "train/metrics.h"
+#include "train/judge/metrics.h"
 
 namespace tabgrad {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/cli.h"
-#include "cli/lm_files.h"
+#include "cli/lm/files.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "data/tokenizer/bpe_trainer.h"

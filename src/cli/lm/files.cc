@@ -1,4 +1,4 @@
-#include "cli/lm_files.h"
+#include "cli/lm/files.h"
 
 #include <charconv>
 #include <filesystem>

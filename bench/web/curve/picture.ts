@@ -1,7 +1,7 @@
 // npm run bench:picture -- RESULT.json PICTURE.svg
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Curve } from './curve_rows.ts';
-import { curveSvg } from './curve_svg.ts';
+import type { Curve } from './rows.ts';
+import { curveSvg } from './svg.ts';
 
 const [from, to] = process.argv.slice(2);
 if (!from || !to) {
