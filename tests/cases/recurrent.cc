@@ -37,6 +37,7 @@ std::vector<Case> sized_cases() {
     cases.push_back(sequence(kind, 5, 7, 7, true, true));
     cases.push_back(sequence(kind, 5, 7, 1, false, false));
     cases.push_back(sequence(kind, 5, 3, 32, true, false));
+    cases.push_back(sequence(kind, 6, 8, 16, true, false));
     cases.push_back(sequence(kind, 24, 7, 7, false, true));
     cases.push_back(sequence(kind, 24, 33, 32, true, false));
     cases.push_back(sequence(kind, 5, 33, 33, false, false));
