@@ -1,6 +1,6 @@
 // Builds a benchmark page with Vite as a folder that any static server can serve, runs it in one Chromium session and gives
 // back its result with the facts about machine and browser. The commands around it choose sides and jobs and write tables
-// (curve.ts, bench/peers/web/main.ts).
+// (curve/main.ts, bench/peers/web/main.ts).
 //
 // On a host without node the same folder is run by the bundle's browse.py (tools/bundle); its result is read with --from.
 import { existsSync } from 'node:fs';

@@ -12,10 +12,10 @@
 // Exits with 1 if a target's gradients or losses are further off than BENCHMARKS §5 S2 allows.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hostName, kElsewhere, parse, fail, positive, words } from './cli.ts';
+import { hostName, kElsewhere, parse, fail, positive, words } from '../cli.ts';
 import { curveOf, curveTable } from './rows.ts';
-import { type Job, kPresets } from './jobs.ts';
-import { elsewhere, runBench } from './run.ts';
+import { type Job, kPresets } from '../jobs.ts';
+import { elsewhere, runBench } from '../run.ts';
 
 const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu'];
 const kResults = join(import.meta.dirname, '../../results');

@@ -1,9 +1,9 @@
 // The curve's result: rows with speedups, rates and parity out of what the page measured. Its schema, tabgrad-curve/1, is
 // described in bench/README.md; a change of meaning gets a new number.
-import { jobFlops, jobName, type Preset } from './jobs.ts';
-import type { RowResult, SideResult } from './page.ts';
-import type { Measured } from './run.ts';
-import { ratioInterval, spread, type Spread } from './stats.ts';
+import { jobFlops, jobName, type Preset } from '../jobs.ts';
+import type { RowResult, SideResult } from '../page.ts';
+import type { Measured } from '../run.ts';
+import { ratioInterval, spread, type Spread } from '../stats.ts';
 
 /** BENCHMARKS §5, S2. */
 const kMostGradientError = 1e-5;
