@@ -17,7 +17,10 @@ struct Call {
 };
 
 // Where the call's run, or its plan, is computed.
-inline std::string device_of(const Json& args) { return args.value("device", "wasm") == "webgpu" ? "webgpu" : "cpu"; }
+inline std::string device_of(const Json& args) {
+  const std::string device = args.value("device", "wasm");
+  return device == "wasm" ? "cpu" : device;
+}
 
 // Language models: "lm.…". Before the first call the options to compute with.
 void init_lm(const SessionOptions& options);

@@ -8,8 +8,8 @@
 
 export type ModelKind = 'lstm' | 'gru' | 'transformer';
 
-/** Where a run is computed: the CPU through WebAssembly, or the GPU. */
-export type Device = 'wasm' | 'webgpu';
+/** Where a run is computed: the CPU through WebAssembly, or the GPU through one of two interfaces. */
+export type Device = 'wasm' | 'webgpu' | 'webgl';
 /** auto: the GPU, where there is one and the model is large enough to gain by it. */
 export type DeviceChoice = 'auto' | Device;
 
@@ -22,6 +22,13 @@ export interface DeviceUse {
   reason: string;
 }
 
+export interface GpuInfo {
+  device: Exclude<Device, 'wasm'>;
+  name: string;
+  /** A program that imitates one. */
+  software: boolean;
+}
+
 /** How the engine runs here, and why not faster. */
 export interface RuntimeInfo {
   backend: 'wasm';
@@ -32,9 +39,9 @@ export interface RuntimeInfo {
   reason: string;
   /** Whether runs survive a reload (false: the browser gives this page no storage; `reason` says so). */
   storage: boolean;
-  /** The GPU that runs can use; software: a program that imitates one. null where there is none. */
-  gpu: { name: string; software: boolean } | null;
-  /** Plain sentence on why there is none, else ''. */
+  /** The ways to a GPU that runs can use, best first. */
+  gpus: GpuInfo[];
+  /** Plain sentence on why WebGPU is not among them, or nothing is; else ''. */
   gpuReason: string;
 }
 

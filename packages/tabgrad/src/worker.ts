@@ -4,7 +4,7 @@
 // store (forecast/store.ts) or compute.
 
 import { Run, type RunSetup } from './forecast/run.ts';
-import { chooseDevice, findGpu } from './device.ts';
+import { chooseDevice, findGpus, gpuFor } from './device.ts';
 import { blobChunks, isQuotaError, lockRun, RunStore } from './forecast/store.ts';
 import { zip, type ZipFile } from './forecast/zip.ts';
 import type {
@@ -57,8 +57,8 @@ let store: RunStore | null = null;
 let autosaveSeconds = 5;
 let table: { name: string; data: Blob } | null = null;
 let run: Run | null = null;
-/** What the GPU's test said; made before its first run. */
-let selfTest: Promise<string> | null = null;
+/** What the test of each way to the GPU said; made before its first run. */
+const selfTests = new Map<Device, Promise<string>>();
 
 const post = (event: Event): void => postMessage(event);
 
@@ -87,20 +87,25 @@ async function init(threads: number): Promise<RuntimeInfo> {
       .filter(Boolean)
       .join(' '),
     storage: store !== null,
-    ...(await findGpu()),
+    ...(await findGpus()),
   };
 }
 
-/** Where a run will be computed. A GPU whose results are wrong is found out here, and not used. */
+/** Where a run will be computed. A GPU whose results are wrong is found out here, and not used: the next way to it is tried. */
 async function deviceFor(choice: DeviceChoice, settings: DeepPartial<ForecastSettings>): Promise<DeviceUse> {
   if (!info) throw new UserError('The engine is not loaded yet.');
-  const asked = choice === 'auto' && info.gpu && !info.gpu.software;
-  const use = chooseDevice(choice, info, asked ? await plan(settings, 'webgpu') : null);
+  const gpu = gpuFor(choice, info);
+  const asked = choice === 'auto' && gpu && !gpu.software;
+  const use = chooseDevice(choice, info, asked ? await plan(settings, gpu.device) : null);
   if (use.device === 'wasm') return use;
-  const problem = await (selfTest ??= loaded().request('selftest', { device: 'webgpu' }) as Promise<string>);
+  let test = selfTests.get(use.device);
+  if (!test)
+    selfTests.set(use.device, (test = loaded().request('selftest', { device: use.device }) as Promise<string>));
+  const problem = await test;
   if (problem === '') return use;
-  info = { ...info, gpu: null, gpuReason: `The GPU is not used: ${problem}.` };
-  return chooseDevice(choice, info, null);
+  const gpus = info.gpus.filter(({ device }) => device !== use.device);
+  info = { ...info, gpus, gpuReason: `${use.description} is not used: ${problem}.` };
+  return deviceFor(choice, settings);
 }
 
 async function plan(settings: DeepPartial<ForecastSettings>, device: Device = 'wasm'): Promise<RunPlan> {
