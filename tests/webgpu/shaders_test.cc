@@ -18,7 +18,7 @@ namespace {
 std::string tint(const std::string& text) {
   const std::string path = testing::TempDir() + "tabgrad_shader.wgsl";
   std::ofstream(path) << text;
-  std::FILE* pipe = popen(("tint --format none " + path + " 2>&1").c_str(), "r");
+  std::FILE* pipe = popen(("tint --format spirv -o /dev/null " + path + " 2>&1").c_str(), "r");
   std::string said;
   std::array<char, 512> line;
   while (pipe && std::fgets(line.data(), line.size(), pipe)) said += line.data();
@@ -46,7 +46,7 @@ class Shaders : public testing::Test {
 
 TEST_F(Shaders, Tint) {
   ASSERT_NE(tint("fn f() -> i32 { return 1.5; }"), "") << "a wrong text must be refused";
-  for (const char* name : {"tiny", "small", "medium", "xl"}) check(build_gpt(gpt_preset(name)));
+  for (const char* name : {"small", "xl"}) check(build_gpt(gpt_preset(name)));
   for (ForecasterKind kind : {ForecasterKind::kLstm, ForecasterKind::kGru, ForecasterKind::kTransformer}) {
     ForecasterConfig c = default_forecaster(kind);
     c.channels = 13;
