@@ -310,3 +310,26 @@ def damaged_model_folders_are_refused(folder):
     shutil.rmtree(out)
     code, _, errors = tabgrad("forecast", "--model", out, "--csv", csv)
     expect(code == 2 and str(out) in errors, code, errors)
+
+
+@test
+def export_writes_a_program_and_its_data(folder):
+    csv, out = small(folder), folder / "model"
+    code, _, errors = train(csv, "--out", out)
+    expect(code == 0, errors)
+    for start in ("new", "model"):
+        page = folder / start
+        code, text, errors = tabgrad("export", "--model", out, "--csv", csv, "--to", "program", "--start", start, "--out", page)
+        expect(code == 0 and "windows to train on" in text, code, text, errors)
+        expect((page / "program.tgp").read_bytes()[4:8] == b"TGP1", "not a Program")
+        data = (page / "training.safetensors").read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        plan = json.loads(header.pop("__metadata__")["training"])
+        expect(plan["epochs"] == 2 and plan["batch"] == 32 and plan["schedule"]["kind"] == "cosine", plan)
+        expect(header["training/x"]["shape"][1] == 14 and header["training/target"]["shape"][1:] == [2], header.keys())
+    weights = [(folder / start / "training.safetensors").read_bytes() for start in ("new", "model")]
+    expect(weights[0] != weights[1], "the trained weights are the new ones")
+    for wrong, word in ((["--to", "program", "--csv", folder / "none.csv"], "none.csv"), (["--to", "onnx", "--csv", csv], "onnx")):
+        code, _, errors = tabgrad("export", "--model", out, *wrong, "--out", folder / "no")
+        expect(code == 2 and word in errors, code, errors)
+        expect(not (folder / "no").exists(), "left something behind")
