@@ -37,8 +37,17 @@ class Emitter {
     d_ = qkv[2] / (heads_ + 2 * kv_);
     const std::int64_t dv = ceil_div(d_, 4);
     tile_ = dv <= 8 ? 32 : 16;  // 8 KiB for heads of up to 64
-    constants_ = {{"T", num(t_)},   {"H", num(heads_)}, {"KV", num(kv_)}, {"G", num(heads_ / kv_)}, {"D", num(d_)},
-                  {"DV", num(dv)},  {"W", num(qkv[2])}, {"S", num(kTeams)}, {"BK", num(tile_)}, {"OWN", num(tile_ / kTeams)}, {"SCALE", number(k.attrs.scale)},
+    constants_ = {{"T", num(t_)},
+                  {"H", num(heads_)},
+                  {"KV", num(kv_)},
+                  {"G", num(heads_ / kv_)},
+                  {"D", num(d_)},
+                  {"DV", num(dv)},
+                  {"W", num(qkv[2])},
+                  {"S", num(kTeams)},
+                  {"BK", num(tile_)},
+                  {"OWN", num(tile_ / kTeams)},
+                  {"SCALE", number(k.attrs.scale)},
                   {"CAUSAL", k.attrs.causal ? "true" : "false"}};
     dv_ = dv;
   }
@@ -48,8 +57,11 @@ class Emitter {
     p.body = unrolled(p.body, dv_);
     p.workgroup_size = 32 * kTeams;
     p.workgroups = batch_ * heads * ceil_div(t_, 32);
-    p.shared = {{"tile_a", "vec4f", tile_ * dv_}, {"tile_b", "vec4f", tile_ * dv_}, {"add", "vec4f", 32 * kTeams},
-                {"tops", "f32", 32 * kTeams},     {"sums", "f32", 32 * kTeams}};
+    p.shared = {{"tile_a", "vec4f", tile_ * dv_},
+                {"tile_b", "vec4f", tile_ * dv_},
+                {"add", "vec4f", 32 * kTeams},
+                {"tops", "f32", 32 * kTeams},
+                {"sums", "f32", 32 * kTeams}};
     return p;
   }
   // An argument whose rows of heads are read, or written, by fours: fn load_NAME(at, d), fn put_NAME(at, d, v).
@@ -62,7 +74,8 @@ class Emitter {
       text += "fn $put_" + n + "(at: i32, d: i32, v: vec4f) {\n";
       if (wide) text += "$" + n + "[at / 4 + d] = v;\n";
       for (int i = 0; i < 4 && !wide; ++i)
-        text += "if (d * 4 + " + num(i) + " < " + num(d_) + ") { $" + n + "[" + at + " + " + num(i) + "] = v[" + num(i) + "]; }\n";
+        text +=
+            "if (d * 4 + " + num(i) + " < " + num(d_) + ") { $" + n + "[" + at + " + " + num(i) + "] = v[" + num(i) + "]; }\n";
     } else {
       text += "fn $load_" + n + "(at: i32, d: i32) -> vec4f {\n";
       if (wide) {
@@ -70,7 +83,8 @@ class Emitter {
       } else {
         text += "var v = vec4f(0.0);\n";
         for (int i = 0; i < 4; ++i)
-          text += "if (d * 4 + " + num(i) + " < " + num(d_) + ") { v[" + num(i) + "] = $" + n + "[" + at + " + " + num(i) + "]; }\n";
+          text += "if (d * 4 + " + num(i) + " < " + num(d_) + ") { v[" + num(i) + "] = $" + n + "[" + at + " + " + num(i) +
+                  "]; }\n";
         text += "return v;\n";
       }
     }

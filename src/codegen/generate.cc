@@ -4,7 +4,8 @@
 namespace tabgrad::codegen {
 namespace {
 
-Parts composite_parts(const Kernel& k, const std::vector<ArgInfo>& args, const std::vector<std::string>& uniforms, const Caps& caps) {
+Parts composite_parts(const Kernel& k, const std::vector<ArgInfo>& args, const std::vector<std::string>& uniforms,
+                      const Caps& caps) {
   switch (k.composite) {
     case Composite::kSoftmax: return softmax_parts(k, args);
     case Composite::kLayerNorm:

@@ -28,7 +28,8 @@ std::string choice(const std::string& no, const std::string& yes, const std::str
   return wide ? "mix(" + no + ", " + yes + ", " + test + ")" : "(" + test + " ? " + yes + " : " + no + ")";
 }
 
-std::string scalar_text(ScalarOp op, const std::string& a, const std::string& b, const std::string& c, Language language, bool wide) {
+std::string scalar_text(ScalarOp op, const std::string& a, const std::string& b, const std::string& c, Language language,
+                        bool wide) {
   const std::string type = float_type(language, wide), w = wide && language == Language::kWgsl ? "4" : "";
   const std::string one = wide ? type + "(1.0)" : "1.0", zero = wide ? type + "(0.0)" : "0.0";
   switch (op) {
@@ -67,7 +68,8 @@ std::string range_test(const std::vector<DimRange>& ranges, const Dims& space, c
     const std::string& i = index[static_cast<std::size_t>(r.dim)];
     if (r.low >= r.high) return "false";
     if (r.low > 0) test += (test.empty() ? "" : " && ") + i + " >= " + std::to_string(r.low);
-    if (r.high < space[static_cast<std::size_t>(r.dim)]) test += (test.empty() ? "" : " && ") + i + " < " + std::to_string(r.high);
+    if (r.high < space[static_cast<std::size_t>(r.dim)])
+      test += (test.empty() ? "" : " && ") + i + " < " + std::to_string(r.high);
   }
   return test;
 }
@@ -182,14 +184,15 @@ std::string print_code(const Body& body, const PrintOptions& o) {
         const std::string at = affine(in.affine.coef, in.affine.offset, o.index);
         text = scalar + "(" + at + ")";
         if (wide && in.affine.coef.back() != 0)
-          text = type + "(" + integers + "(" + at + ") + " + std::to_string(in.affine.coef.back()) + " * " + integers + "(0, 1, 2, 3))";
+          text = type + "(" + integers + "(" + at + ") + " + std::to_string(in.affine.coef.back()) + " * " + integers +
+                 "(0, 1, 2, 3))";
         else if (wide)
           text = type + "(" + text + ")";
         break;
       }
       case InstrKind::kRandom:
-        text = (wide ? "tg_random4(" : "tg_random(") + std::to_string(static_cast<std::uint32_t>(in.index)) + "u, " + word + "(" +
-               affine(in.affine.coef, in.affine.offset, o.index) + "))";
+        text = (wide ? "tg_random4(" : "tg_random(") + std::to_string(static_cast<std::uint32_t>(in.index)) + "u, " + word +
+               "(" + affine(in.affine.coef, in.affine.offset, o.index) + "))";
         break;
       case InstrKind::kScalar:
         text = scalar_text(in.scalar, name(in.a), in.b >= 0 ? name(in.b) : "", in.c >= 0 ? name(in.c) : "", o.language, wide);

@@ -48,7 +48,8 @@ std::string for_width(const char* text, int width) {
 const std::vector<std::pair<std::string, std::string>>& library() {
   static const auto functions = [] {
     std::vector<std::pair<std::string, std::string>> result;
-    for (const std::string& text : {for_width(templates::math, 1), for_width(templates::math, 4), std::string(templates::random)}) {
+    for (const std::string& text :
+         {for_width(templates::math, 1), for_width(templates::math, 4), std::string(templates::random)}) {
       for (std::size_t at = text.find("\nfn "); at != std::string::npos;) {
         const std::size_t next = text.find("\nfn ", at + 1);
         std::string body = text.substr(at + 1, next == std::string::npos ? next : next - at);
@@ -186,7 +187,11 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
     const Binding& b = bindings[i];
     const bool writes = b.written || rewritable(f.args[i]);
     text += "@group(0) @binding(" + std::to_string(i + 1) + ") var<storage, " + (writes ? "read_write" : "read") + "> b" +
-            std::to_string(i) + ": array<" + (b.ids ? "i32" : b.vec4 ? "vec4f" : "f32") + ">;\n";
+            std::to_string(i) + ": array<" +
+            (b.ids    ? "i32"
+             : b.vec4 ? "vec4f"
+                      : "f32") +
+            ">;\n";
     f.shader.args.push_back({writes, b.elements});
   }
   text += needed_functions(declarations + body) + declarations;
@@ -200,8 +205,8 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
     const std::int64_t rows = (first + caps.max_workgroups - 1) / caps.max_workgroups, columns = (first + rows - 1) / rows;
     TG_CHECK(rows <= caps.max_workgroups);
     f.grid = {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows), 1};
-    text += "let " + name + " = tg_id.x + tg_id.y * " + std::to_string(columns) + "u;\nif (" + name + " >= " + std::to_string(first) +
-            "u) { return; }\n";
+    text += "let " + name + " = tg_id.x + tg_id.y * " + std::to_string(columns) + "u;\nif (" + name +
+            " >= " + std::to_string(first) + "u) { return; }\n";
   }
   text += body + "}\n";
   f.shader.text = std::move(text);
