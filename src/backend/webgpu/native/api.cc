@@ -49,9 +49,10 @@ const Api& open_api(const std::string& library) {
     api = std::move(fresh);
     return *api;
   }
-  fail("[webgpu] no WebGPU implementation was found; install Dawn (libwebgpu-dawn0) or wgpu-native, or name a library with "
-       "--webgpu PATH. Tried:",
-       problems);
+  fail(
+      "[webgpu] no WebGPU implementation was found; install Dawn (libwebgpu-dawn0) or wgpu-native, or name a library with "
+      "--webgpu PATH. Tried:",
+      problems);
 }
 
 }  // namespace tabgrad::webgpu

@@ -139,7 +139,8 @@ Device::Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter)
   descriptor.deviceLostCallbackInfo.userdata1 = this;
   descriptor.deviceLostCallbackInfo.callback = [](WGPUDevice const*, WGPUDeviceLostReason reason, WGPUStringView message,
                                                   void* self, void*) {
-    if (reason != WGPUDeviceLostReason_Destroyed && self) static_cast<Device*>(self)->report("the device was lost: " + text(message));
+    if (reason != WGPUDeviceLostReason_Destroyed && self)
+      static_cast<Device*>(self)->report("the device was lost: " + text(message));
   };
   descriptor.uncapturedErrorCallbackInfo.userdata1 = this;
   descriptor.uncapturedErrorCallbackInfo.callback = [](WGPUDevice const*, WGPUErrorType, WGPUStringView message, void* self,

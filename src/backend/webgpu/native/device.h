@@ -1,8 +1,8 @@
 // Adapters and devices. A device is opened once a process and shared by all that run on it.
 #pragma once
 
-#include <memory>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
