@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "calls.h"
 #include "engine/self_test.h"
 #include "forecast.h"
 
@@ -34,15 +35,6 @@ ForecastSession& forecast() {
   return *api().forecast;
 }
 
-// Where the call's run, or its plan, is computed.
-std::string device_of(const Json& args) { return args.value("device", "wasm") == "webgpu" ? "webgpu" : "cpu"; }
-
-using Handler = void (*)(const Json& args, std::string_view data, Reply& reply);
-struct Call {
-  std::string_view name;
-  Handler handler;
-};
-
 const Call kCalls[] = {
     {"init",
      [](const Json& args, std::string_view, Reply& reply) {
@@ -50,6 +42,7 @@ const Call kCalls[] = {
        SessionOptions options;
        options.pool = api().pool;
        api().forecast = std::make_unique<ForecastSession>(options);
+       init_lm(options);
        reply.json = {{"threads", api().pool->threads()}};
      }},
     {"open", [](const Json& args, std::string_view, Reply&) { forecast().open(args.at("name").get<std::string>()); }},
@@ -96,11 +89,13 @@ int call(std::size_t json_bytes) {
   const std::string_view request = a.request;
   const Json json = Json::parse(request.substr(0, json_bytes));
   const std::string name = json.at("call").get<std::string>();
-  for (const Call& c : kCalls) {
-    if (c.name != name) continue;
-    c.handler(json.at("args"), request.substr(json_bytes), a.reply);
-    a.text = a.reply.json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    return kOk;
+  for (const std::span<const Call> calls : {std::span<const Call>(kCalls), lm_calls()}) {
+    for (const Call& c : calls) {
+      if (c.name != name) continue;
+      c.handler(json.at("args"), request.substr(json_bytes), a.reply);
+      a.text = a.reply.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+      return kOk;
+    }
   }
   check_failed(("a call named " + name).c_str(), __FILE__, __LINE__);
 }

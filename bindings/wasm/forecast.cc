@@ -7,6 +7,7 @@
 
 #include "data/overview.h"
 #include "nn/parameters.h"
+#include "page_json.h"
 #include "train/checkpoint.h"
 #include "train/report.h"
 
@@ -16,41 +17,6 @@ namespace {
 constexpr std::int64_t kPreviewPoints = 400;
 constexpr std::int64_t kHistoryPoints = 240;  // known values before the steps to come; at least two windows or horizons
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// A seed has 64 bits, more than a number of JavaScript: the page sees digits.
-Json page_settings(const ForecastSettings& settings) {
-  Json json = Json::parse(to_json(settings));
-  json["training"]["seed"] = std::to_string(settings.training.seed);
-  return json;
-}
-
-void read_seed(Json& settings) {
-  if (!settings.contains("training") || !settings["training"].contains("seed")) return;
-  Json& seed = settings["training"]["seed"];
-  if (!seed.is_string()) return;
-  const std::string digits = seed.get<std::string>();
-  if (digits.empty() || digits.size() > 20 || digits.find_first_not_of("0123456789") != std::string::npos ||
-      (digits.size() == 20 && digits > "18446744073709551615")) {
-    fail("seed '", digits, "' is not possible: give a whole number from 0 to 18446744073709551615.");
-  }
-  seed = std::stoull(digits);
-}
-
-const char* end_word(EndReason end) {
-  switch (end) {
-    case EndReason::kEpochs: return "epochs";
-    case EndReason::kPatience: return "patience";
-    case EndReason::kDiverged: return "diverged";
-    case EndReason::kNone:
-    case EndReason::kStopped:
-    case EndReason::kTimeLimit: return "stopped";
-  }
-  TG_CHECK(false);
-}
-
 Json parts(std::int64_t training, std::int64_t validation, std::int64_t test) {
   return {{"training", training}, {"validation", validation}, {"test", test}};
 }
@@ -58,8 +24,6 @@ Json parts(std::int64_t training, std::int64_t validation, std::int64_t test) {
 Json metric_row(const std::string& name, const Metrics& m) {
   return {{"name", name}, {"rmse", m.rmse}, {"mae", m.mae}, {"smape", m.smape}, {"mase", m.mase}};
 }
-
-Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 // Every stride-th of the values from the first on: step 1 of forecasts laid out (windows, horizon).
 std::vector<double> first_steps(const std::vector<double>& values, std::int64_t horizon) {
@@ -132,7 +96,7 @@ void ForecastSession::close(Reply& reply) {
 }
 
 void ForecastSession::defaults(const std::string& kind, Reply& reply) const {
-  reply.json = page_settings(default_settings(forecaster_kind_from(kind)));
+  reply.json = with_digits(to_json(default_settings(forecaster_kind_from(kind))));
 }
 
 ForecastSettings ForecastSession::settings_from(const Json& patch) const {
@@ -141,7 +105,7 @@ ForecastSettings ForecastSession::settings_from(const Json& patch) const {
   if (patch.contains("model") && patch["model"].is_object()) kind = patch["model"].value("kind", kind);
   Json settings = Json::parse(to_json(default_settings(forecaster_kind_from(kind))));
   settings.merge_patch(patch);
-  read_seed(settings);
+  read_digits(settings);
   return settings_from_json(settings.dump(), "settings");
 }
 
@@ -170,7 +134,7 @@ void ForecastSession::describe(const ForecastSetup& setup, const Program& progra
     for (const Launch& l : e.launches) flops += l.flops;
   }
   reply.json = {
-      {"settings", page_settings(setup.settings)},
+      {"settings", with_digits(to_json(setup.settings))},
       {"parameters", parameter_count(setup.model.parameters)},
       {"points", parts(split.train_end, split.validation_end - split.train_end, split.test_end - split.validation_end)},
       {"windows", parts(windows.train.count, windows.validation.count, windows.test.count)},
@@ -285,7 +249,7 @@ void ForecastSession::judge(const Clock& before, Reply& reply) {
   Json test_json = band_series(reply, test, test_times, series.step);
   test_json["truth"] = reply.array(first_steps(r.truth, horizon));
 
-  reply.json = {{"settings", page_settings(job().settings())},
+  reply.json = {{"settings", with_digits(to_json(job().settings()))},
                 {"title", title},
                 {"parameters", job().parameters()},
                 {"device", facts_.device},

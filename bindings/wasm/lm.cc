@@ -265,6 +265,19 @@ void LmSession::advance(double milliseconds, Reply& reply) {
   numbers(first, reply);
 }
 
+void LmSession::measure(Reply& reply) const {
+  LmSettings settings = default_lm_settings("tiny");
+  settings.training.steps = 6;  // of some 0.2 GFLOP each
+  std::vector<std::uint16_t> tokens(4096);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * i % 251);
+  LmJob job(Corpus(std::move(tokens), 4096, 0), Tokenizer::bytes(), settings, options_);
+  LmTrainer& trainer = job.trainer();
+  while (trainer.advance() != LmTrainer::Event::kEnd) {
+  }
+  const double seconds = trainer.timed_seconds();
+  reply.json = seconds > 0 ? job.step_flops() * static_cast<double>(trainer.timed_steps()) / seconds : 0.0;
+}
+
 void LmSession::history(Reply& reply) const { numbers(0, reply); }
 
 void LmSession::save(Reply& reply) {

@@ -56,7 +56,7 @@ export function createEngine(
   };
 
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-    if ('id' in data) settle(data);
+    if (!('event' in data)) settle(data);
     else for (const listener of eventListeners) listener(data);
   };
   worker.onmessageerror = () => crash(kCrash);

@@ -6,6 +6,8 @@
 //
 // Units: times are seconds since 1970 (or row numbers where a series has no clock); values are in the series' own unit.
 
+import type { LmCalls, LmEvent } from './lm/protocol.ts';
+
 export type ModelKind = 'lstm' | 'gru' | 'transformer';
 
 /** Where a run is computed: the CPU through WebAssembly, or the GPU through one of two interfaces. */
@@ -213,8 +215,8 @@ export interface SavedRun {
 
 export type DownloadKind = 'model' | 'forecast' | 'report';
 
-/** name → what the page sends → what it gets. */
-export interface Calls {
+/** name → what the page sends → what it gets. Those of language models are in lm/protocol.ts. */
+export interface Calls extends LmCalls {
   /** Loads the engine; first of all. threads 0: all cores. */
   init: [{ threads: number; autosaveSeconds: number }, RuntimeInfo];
   /** Reads a CSV file. The worker keeps it as the current table. */
@@ -247,6 +249,7 @@ export type Request = { [K in CallName]: { id: number; call: K; args: Calls[K][0
 export type Reply = { id: number; ok: true; value: unknown } | { id: number; ok: false; error: string };
 
 export type Event =
+  | LmEvent
   | { event: 'progress'; progress: Progress }
   | { event: 'ended'; result: RunResult }
   /** The run cannot go on; what was saved is kept. */

@@ -1,12 +1,13 @@
 // The worker that trains: answers the page's calls (protocol.ts), one after another.
 //
-// Does: loads the engine, keeps the table's bytes, starts, restores and lets go of runs. Does not: train (forecast/run.ts),
-// store (forecast/store.ts) or compute.
+// Does: loads the engine, keeps the table's bytes, starts, restores and lets go of runs. Does not: train (runs/training_run.ts),
+// store (runs/store.ts), compute, or know language models (lm/language_models.ts).
 
-import { Run, type RunSetup } from './forecast/run.ts';
-import { chooseDevice, findGpus, gpuFor } from './device.ts';
-import { blobChunks, isQuotaError, lockRun, RunStore } from './forecast/store.ts';
-import { zip, type ZipFile } from './forecast/zip.ts';
+import { type ForecastState, Run, type RunSetup } from './forecast/run.ts';
+import { chooseDevice, findGpus, gpuFor, type StepCost } from './device.ts';
+import { LanguageModels } from './lm/language_models.ts';
+import { blobChunks, lockRun, newRunId, RunStore, storeFailure } from './runs/store.ts';
+import { zip, type ZipFile } from './runs/zip.ts';
 import type {
   CallName,
   Calls,
@@ -42,6 +43,8 @@ const kBuilds: Record<BuildName, { glue: URL; code: URL }> = {
   },
 };
 
+/** In the folder of the run, the table's bytes. */
+const kDataFile = 'data.csv';
 const kTitles = { lstm: 'LSTM', gru: 'GRU', transformer: 'Transformer' } as const;
 
 type Handlers = { [K in CallName]: (args: Calls[K][0]) => Calls[K][1] | Promise<Calls[K][1]> };
@@ -51,16 +54,22 @@ interface EngineFile extends ZipFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+const post = (event: Event): void => postMessage(event);
+
 let engine: Engine | null = null;
 let info: RuntimeInfo | null = null;
-let store: RunStore | null = null;
+let store: RunStore<ForecastState> | null = null;
 let autosaveSeconds = 5;
 let table: { name: string; data: Blob } | null = null;
 let run: Run | null = null;
+const languageModels = new LanguageModels({
+  engine: loaded,
+  post,
+  autosaveSeconds: () => autosaveSeconds,
+  deviceFor,
+});
 /** What the test of each way to the GPU said; made before its first run. */
 const selfTests = new Map<Device, Promise<string>>();
-
-const post = (event: Event): void => postMessage(event);
 
 function loaded(): Engine {
   if (!engine) throw new UserError('The engine is not loaded yet.');
@@ -76,8 +85,9 @@ async function init(threads: number): Promise<RuntimeInfo> {
     threads: choice.threads,
     shared: choice.build !== 'single',
     ...(Page.supported && { page: new Page() }),
+    progress: (done, all) => languageModels.progress(done, all),
   });
-  store = await RunStore.open();
+  store = await RunStore.open<ForecastState>('forecast');
   const fused = choice.build === 'relaxed' ? ' with fused multiply-add' : '';
   return {
     backend: 'wasm',
@@ -92,11 +102,11 @@ async function init(threads: number): Promise<RuntimeInfo> {
 }
 
 /** Where a run will be computed. A GPU whose results are wrong is found out here, and not used: the next way to it is tried. */
-async function deviceFor(choice: DeviceChoice, settings: DeepPartial<ForecastSettings>): Promise<DeviceUse> {
+async function deviceFor(choice: DeviceChoice, cost: (device: Device) => Promise<StepCost>): Promise<DeviceUse> {
   if (!info) throw new UserError('The engine is not loaded yet.');
   const gpu = gpuFor(choice, info);
   const asked = choice === 'auto' && gpu && !gpu.software;
-  const use = chooseDevice(choice, info, asked ? await plan(settings, gpu.device) : null);
+  const use = chooseDevice(choice, info, asked ? await cost(gpu.device) : null);
   if (use.device === 'wasm') return use;
   let test = selfTests.get(use.device);
   if (!test)
@@ -105,7 +115,7 @@ async function deviceFor(choice: DeviceChoice, settings: DeepPartial<ForecastSet
   if (problem === '') return use;
   const gpus = info.gpus.filter(({ device }) => device !== use.device);
   info = { ...info, gpus, gpuReason: `${use.description} is not used: ${problem}.` };
-  return deviceFor(choice, settings);
+  return deviceFor(choice, cost);
 }
 
 async function plan(settings: DeepPartial<ForecastSettings>, device: Device = 'wasm'): Promise<RunPlan> {
@@ -138,19 +148,13 @@ async function leaveRun(): Promise<void> {
   await left?.leave();
 }
 
-function newId(): string {
-  const random = Math.floor(Math.random() * 36 ** 5);
-  return `${Date.now().toString(36)}-${random.toString(36).padStart(5, '0')}`;
-}
-
 /** A store that has this run's data, or null with a notice. */
-async function keepData(id: string, data: Blob): Promise<RunStore | null> {
+async function keepData(id: string, data: Blob): Promise<RunStore<ForecastState> | null> {
   try {
-    await store?.create(id, data);
+    await store?.create(id, new Map([[kDataFile, data]]));
     return store;
   } catch (error) {
-    const why = isQuotaError(error) ? 'the browser’s storage is full; forget old runs to make room' : String(error);
-    post({ event: 'notice', text: `This run cannot be kept over a reload: ${why}.` });
+    post({ event: 'notice', text: `This run cannot be kept over a reload: ${storeFailure(error)}.` });
     return null;
   }
 }
@@ -167,6 +171,7 @@ function activeRun(id?: string): Run {
 }
 
 const handlers: Handlers = {
+  ...languageModels.handlers,
   async init({ threads, autosaveSeconds: seconds }) {
     autosaveSeconds = seconds;
     return (info ??= await init(threads));
@@ -178,13 +183,14 @@ const handlers: Handlers = {
     const data = table;
     if (!data) throw new UserError('There is no data yet: open a CSV file first.');
     await plan(settings); // what cannot be trained must not end the run before
-    const device = await deviceFor(choice, settings);
+    const device = await deviceFor(choice, (on) => plan(settings, on));
     await leaveRun();
     const planned = (await loaded().request('train', { settings, device: device.device })) as RunPlan;
-    const id = newId();
+    const id = newRunId();
     const unlock = store ? await lockRun(id) : () => {};
     const kept = await keepData(id, data.data);
-    run = new Run(loaded(), post, kept, autosaveSeconds, setupOf(id, data.name, planned, device.device), unlock);
+    const host = { engine: loaded(), store: kept, autosaveSeconds, unlock };
+    run = new Run(host, post, setupOf(id, data.name, planned, device.device));
     run.start();
     return { run: id, plan: planned, device };
   },
@@ -198,16 +204,19 @@ const handlers: Handlers = {
     const unlock = await lockRun(id);
     try {
       const saved = await store.load(id);
+      const data = saved.files.get(kDataFile);
+      if (!data) throw new UserError('The saved run is damaged: its table is missing.');
       await leaveRun();
-      const opened = await open(saved.state.file, saved.data);
+      const opened = await open(saved.state.file, data);
       const ended = saved.state.state === 'finished';
       // Where it was, unless that is gone or something else is wanted; one that has ended needs no GPU.
-      const device = await deviceFor(ended ? 'wasm' : choice === 'auto' ? (saved.state.device ?? 'wasm') : choice, {});
+      const wanted = ended ? 'wasm' : choice === 'auto' ? (saved.state.device ?? 'wasm') : choice;
+      const device = await deviceFor(wanted, () => Promise.reject(new Error('the device is named')));
       const args = { ended, device: device.device };
       const planned = (await loaded().request('restore', args, saved.checkpoint)) as RunPlan;
       const before = { ...saved.state, device: device.device, steps: planned.steps };
       const setup = { ...setupOf(id, saved.state.file, planned, device.device), ...before };
-      run = new Run(loaded(), post, store, autosaveSeconds, setup, unlock);
+      run = new Run({ engine: loaded(), store, autosaveSeconds, unlock }, post, setup);
       const result = ended ? await run.judge() : null;
       if (!ended) run.start();
       return { run: id, table: opened, plan: planned, device, result };

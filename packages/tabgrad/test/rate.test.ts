@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RateMeter } from '../src/forecast/rate.ts';
+import { RateMeter } from '../src/runs/rate.ts';
 
 test('steady steps give their rate', () => {
   const rate = new RateMeter();

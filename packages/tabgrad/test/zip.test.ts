@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { crc32, zip } from '../src/forecast/zip.ts';
+import { crc32, zip } from '../src/runs/zip.ts';
 
 test('CRC-32 of the standard check text', () => {
   expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);

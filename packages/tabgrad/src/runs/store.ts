@@ -1,30 +1,26 @@
 // Runs kept in the browser's private file system (OPFS), so that a reload, a crash or a closed tab loses seconds, not hours.
 //
-// A run is a folder: data.csv, then for each save n a checkpoint (checkpoint-n) and, written after it, what names it
+// A run is a folder: the files that it was made of, then for each save n a checkpoint (checkpoint-n) and, written after it, what names it
 // (state-n.json). The newest state whose checkpoint is whole counts; the ones before go only when the new one is there.
 // So a full disk or a killed tab at any moment leaves the last good save.
 //
 // Does not: decide when to save, or know what a checkpoint holds. Two tabs must not write one run: see lockRun.
 
 import { UserError } from '../wasm/engine.ts';
-import type { Device, SavedRun } from '../protocol.ts';
 
-export interface RunState extends Omit<SavedRun, 'bytes'> {
-  /** Of training, over all sessions. */
-  seconds: number;
-  msPerStep: number;
-  /** Where it was computed; saves of before there was a choice lack it. */
-  device?: Device;
+/** What the store itself reads of a run's state. */
+export interface RunState {
+  run: string;
+  /** Milliseconds since 1970. */
+  savedAt: number;
 }
 
-interface StateFile extends RunState {
-  version: 1;
-  checkpointBytes: number;
-}
+type StateFile<S> = S & { version: 1; checkpointBytes: number };
 
-export interface StoredRun {
-  state: RunState;
-  data: Blob;
+export interface StoredRun<S> {
+  state: S;
+  /** Those given to create(), by name. */
+  files: Map<string, File>;
   checkpoint: Uint8Array;
 }
 
@@ -38,12 +34,12 @@ interface SyncFileHandle extends FileSystemFileHandle {
   }>;
 }
 
-const kData = 'data.csv';
 const kChunk = 1 << 20;
+const kSaveName = /^(?:state|checkpoint)-(\d+)/;
 const checkpointName = (save: number): string => `checkpoint-${save}`;
 const stateName = (save: number): string => `state-${save}.json`;
 
-export class RunStore {
+export class RunStore<S extends RunState> {
   readonly #root: FileSystemDirectoryHandle;
 
   private constructor(root: FileSystemDirectoryHandle) {
@@ -51,36 +47,34 @@ export class RunStore {
   }
 
   /** null where the browser gives this page no storage (some private windows, old browsers). */
-  static async open(): Promise<RunStore | null> {
+  static async open<S extends RunState>(kind: string): Promise<RunStore<S> | null> {
     try {
       const root = await navigator.storage.getDirectory();
       const top = await root.getDirectoryHandle('tabgrad', { create: true });
-      return new RunStore(await top.getDirectoryHandle('forecast-runs', { create: true }));
+      return new RunStore<S>(await top.getDirectoryHandle(`${kind}-runs`, { create: true }));
     } catch {
       return null;
     }
   }
 
   /** Newest first. What is damaged is left out. */
-  async list(): Promise<SavedRun[]> {
-    const runs: SavedRun[] = [];
+  async list(): Promise<(S & { bytes: number })[]> {
+    const runs: (S & { bytes: number })[] = [];
     for await (const [name, folder] of this.#root.entries()) {
       if (folder.kind !== 'directory') continue;
       const sizes = await fileSizes(folder as FileSystemDirectoryHandle);
-      const found = await newestState(folder as FileSystemDirectoryHandle, sizes);
+      const found = await newestState<S>(folder as FileSystemDirectoryHandle, sizes);
       if (!found) continue;
-      const { file, title, target, state, step, steps, savedAt } = found.state;
-      const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-      runs.push({ run: name, file, title, target, state, step, steps, savedAt, bytes });
+      runs.push({ ...found.state, run: name, bytes: [...sizes.values()].reduce((sum, size) => sum + size, 0) });
     }
     return runs.sort((a, b) => b.savedAt - a.savedAt);
   }
 
-  /** Keeps a new run's data. Throws when there is no room. */
-  async create(run: string, data: Blob): Promise<void> {
+  /** Keeps what a new run is made of. Throws when there is no room. */
+  async create(run: string, files: Map<string, Blob>): Promise<void> {
     const folder = await this.#root.getDirectoryHandle(run, { create: true });
     try {
-      await writeFile(folder, kData, blobChunks(data));
+      for (const [name, file] of files) await writeFile(folder, name, blobChunks(file));
     } catch (error) {
       await this.forget(run);
       throw error;
@@ -88,11 +82,11 @@ export class RunStore {
   }
 
   /** Throws when there is no room; the save before is kept. */
-  async save(state: RunState, checkpoint: Uint8Array): Promise<void> {
+  async save(state: S, checkpoint: Uint8Array): Promise<void> {
     const folder = await this.#root.getDirectoryHandle(state.run);
     const before = await fileSizes(folder);
     const save = 1 + Math.max(0, ...saves(before));
-    const text = JSON.stringify({ ...state, version: 1, checkpointBytes: checkpoint.length } satisfies StateFile);
+    const text = JSON.stringify({ ...state, version: 1, checkpointBytes: checkpoint.length } satisfies StateFile<S>);
     try {
       await writeFile(folder, checkpointName(save), [checkpoint]);
       await writeFile(folder, stateName(save), [new TextEncoder().encode(text)]);
@@ -100,19 +94,22 @@ export class RunStore {
       for (const name of [stateName(save), checkpointName(save)]) await remove(folder, name);
       throw error;
     }
-    for (const name of before.keys()) if (name !== kData) await remove(folder, name);
+    for (const name of before.keys()) if (kSaveName.test(name)) await remove(folder, name);
   }
 
-  async load(run: string): Promise<StoredRun> {
+  async load(run: string): Promise<StoredRun<S>> {
     const gone = new UserError('This run is no longer in the browser’s storage.');
     const folder = await this.#root.getDirectoryHandle(run).catch(() => {
       throw gone;
     });
-    const found = await newestState(folder, await fileSizes(folder));
+    const sizes = await fileSizes(folder);
+    const found = await newestState<S>(folder, sizes);
     if (!found) throw gone;
     const read = async (name: string): Promise<File> => (await folder.getFileHandle(name)).getFile();
     const checkpoint = new Uint8Array(await (await read(checkpointName(found.save))).arrayBuffer());
-    return { state: found.state, data: await read(kData), checkpoint };
+    const files = new Map<string, File>();
+    for (const name of sizes.keys()) if (!kSaveName.test(name)) files.set(name, await read(name));
+    return { state: found.state, files, checkpoint };
   }
 
   async forget(run: string): Promise<void> {
@@ -143,6 +140,17 @@ export function isQuotaError(error: unknown): boolean {
   return error instanceof Error && error.name === 'QuotaExceededError';
 }
 
+/** Why the store did not take something, to be put into a sentence. */
+export function storeFailure(error: unknown): string {
+  if (isQuotaError(error)) return 'the browser’s storage is full; forget old runs to make room';
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function newRunId(): string {
+  const random = Math.floor(Math.random() * 36 ** 5);
+  return `${Date.now().toString(36)}-${random.toString(36).padStart(5, '0')}`;
+}
+
 async function fileSizes(folder: FileSystemDirectoryHandle): Promise<Map<string, number>> {
   const sizes = new Map<string, number>();
   for await (const [name, entry] of folder.entries()) {
@@ -153,21 +161,20 @@ async function fileSizes(folder: FileSystemDirectoryHandle): Promise<Map<string,
 
 function saves(sizes: Map<string, number>): number[] {
   return [...sizes.keys()].flatMap((name) => {
-    const number = /^(?:state|checkpoint)-(\d+)/.exec(name)?.[1];
+    const number = kSaveName.exec(name)?.[1];
     return number === undefined ? [] : [Number(number)];
   });
 }
 
-async function newestState(
+async function newestState<S>(
   folder: FileSystemDirectoryHandle,
   sizes: Map<string, number>,
-): Promise<{ save: number; state: StateFile } | null> {
-  if (!sizes.has(kData)) return null;
+): Promise<{ save: number; state: StateFile<S> } | null> {
   for (const save of saves(sizes).sort((a, b) => b - a)) {
     if (!sizes.has(stateName(save))) continue;
     try {
       const file = await (await folder.getFileHandle(stateName(save))).getFile();
-      const state = JSON.parse(await file.text()) as StateFile;
+      const state = JSON.parse(await file.text()) as StateFile<S>;
       if (state.version === 1 && sizes.get(checkpointName(save)) === state.checkpointBytes) return { save, state };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error; // half a file: the one before counts
