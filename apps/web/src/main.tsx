@@ -9,6 +9,7 @@ import './styles/shell.css';
 import './styles/controls.css';
 import './styles/figures.css';
 import './pages/forecast/forecast.css';
+import './pages/lm/lm.css';
 
 render(<Shell />, document.getElementById('app')!);
 

@@ -2,7 +2,10 @@
 
 import { signal } from '@preact/signals';
 
-export type Ink = 'truth' | 'model' | 'second' | 'muted';
+export type Ink = 'truth' | 'model' | 'second' | 'muted' | 'run1' | 'run2' | 'run3' | 'run4';
+
+/** For other runs in the picture of one. */
+export const kRunInks: Ink[] = ['run1', 'run2', 'run3', 'run4'];
 
 export interface ChartTheme {
   ink: Record<Ink, string>;
@@ -17,7 +20,16 @@ function read(): ChartTheme {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string) => style.getPropertyValue(name).trim();
   return {
-    ink: { truth: token('--ink'), model: token('--accent'), second: token('--second'), muted: token('--chart-muted') },
+    ink: {
+      truth: token('--ink'),
+      model: token('--accent'),
+      second: token('--second'),
+      muted: token('--chart-muted'),
+      run1: token('--run-1'),
+      run2: token('--run-2'),
+      run3: token('--run-3'),
+      run4: token('--run-4'),
+    },
     band: token('--band'),
     grid: token('--line'),
     text: token('--muted'),

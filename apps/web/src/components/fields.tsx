@@ -80,6 +80,27 @@ export function NumberInput(props: NumberProps) {
   );
 }
 
+interface TextProps extends Base {
+  value: string;
+  onChoose: (value: string) => void;
+}
+
+export function TextInput(props: TextProps) {
+  const id = useId();
+  const { value, onChoose } = props;
+  return (
+    <Labelled {...props} id={id}>
+      <input
+        id={id}
+        type="text"
+        value={value}
+        onInput={(e) => onChoose(e.currentTarget.value)}
+        {...described(id, props)}
+      />
+    </Labelled>
+  );
+}
+
 interface SegmentsProps extends Base {
   value: string;
   options: [value: string, label: string][];

@@ -1,4 +1,4 @@
-// A place to drop a file on, or to pick one; the whole page takes drops while it is there.
+// A place to drop files on, or to pick them; the whole page takes drops while it is there.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -6,42 +6,45 @@ import { useEffect, useRef } from 'preact/hooks';
 
 interface Props {
   accept: string;
+  /** More than one file at once. */
+  many?: boolean;
   busy: boolean;
-  onFile: (file: File) => void;
+  onFiles: (files: File[]) => void;
   children: ComponentChildren;
 }
 
-export function FileDrop({ accept, busy, onFile, children }: Props) {
+export function FileDrop({ accept, many = false, busy, onFiles, children }: Props) {
   const over = useSignal(false);
   return (
     <label class={`drop${over.value ? ' drop-over' : ''}`} aria-busy={busy}>
-      <PageDrop onFile={onFile} onOver={(inside) => (over.value = inside)} />
-      <FileInput accept={accept} onFile={onFile} />
+      <PageDrop onFiles={onFiles} onOver={(inside) => (over.value = inside)} />
+      <FileInput accept={accept} many={many} onFiles={onFiles} />
       {children}
     </label>
   );
 }
 
-export function FileInput({ accept, onFile }: { accept: string; onFile: (file: File) => void }) {
+export function FileInput({ accept, many = false, onFiles }: Pick<Props, 'accept' | 'many' | 'onFiles'>) {
   return (
     <input
       type="file"
       accept={accept}
+      multiple={many}
       class="unseen"
       onChange={(event) => {
-        const file = event.currentTarget.files?.[0];
+        const files = [...(event.currentTarget.files ?? [])];
         // So that the same file can be picked again after it was mended.
         event.currentTarget.value = '';
-        if (file) onFile(file);
+        if (files.length > 0) onFiles(files);
       }}
     />
   );
 }
 
 /** Files dropped anywhere on the page. Without it a browser leaves the page to show the file. */
-export function PageDrop({ onFile, onOver }: { onFile: (file: File) => void; onOver: (inside: boolean) => void }) {
-  const handlers = useRef({ onFile, onOver });
-  handlers.current = { onFile, onOver };
+export function PageDrop({ onFiles, onOver }: Pick<Props, 'onFiles'> & { onOver: (inside: boolean) => void }) {
+  const handlers = useRef({ onFiles, onOver });
+  handlers.current = { onFiles, onOver };
   useEffect(() => {
     let depth = 0; // enter and leave come for every element under the pointer
     const carriesFile = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
@@ -59,8 +62,8 @@ export function PageDrop({ onFile, onOver }: { onFile: (file: File) => void; onO
       event.preventDefault();
       depth = 0;
       handlers.current.onOver(false);
-      const file = event.dataTransfer?.files[0];
-      if (file) handlers.current.onFile(file);
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (files.length > 0) handlers.current.onFiles(files);
     };
     const all = { dragenter: enter, dragover: over, dragleave: leave, drop };
     for (const [name, handler] of Object.entries(all)) addEventListener(name as 'drop', handler);

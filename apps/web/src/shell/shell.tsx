@@ -2,6 +2,8 @@
 
 import type { ComponentType } from 'preact';
 import { ForecastPage } from '../pages/forecast/forecast_page';
+import { kPageName } from '../pages/lm/controller';
+import { LmPage } from '../pages/lm/lm_page';
 import { RuntimeLine } from './runtime_line';
 import { kHomePage } from './address';
 import { address } from './routes';
@@ -13,7 +15,10 @@ interface Page {
 }
 
 /** One row a page: its name in the address, its title in the navigation. */
-const kPages: Page[] = [{ name: kHomePage, title: 'Forecast', view: ForecastPage }];
+const kPages: Page[] = [
+  { name: kHomePage, title: 'Forecast', view: ForecastPage },
+  { name: kPageName, title: 'Language model', view: LmPage },
+];
 
 export function Shell() {
   const page = kPages.find((known) => known.name === address.value.page);

@@ -1,6 +1,7 @@
 // What ties the page's parts together: address ↔ choices and data, saved runs, and the commands that touch several of them.
 
 import { effect } from '@preact/signals';
+import { deviceChoice, deviceFrom } from '../../engine/device';
 import { engineState, textOf } from '../../engine/engine';
 import { address, replaceQuery } from '../../shell/routes';
 import {
@@ -25,6 +26,7 @@ import { explain } from './settings/fields';
 /** Keys of the address beside the settings. */
 const kDataKey = 'data';
 const kThreadsKey = 'threads';
+const kDeviceKey = 'device';
 
 let started = false;
 
@@ -56,6 +58,7 @@ export function startPage(): void {
 async function follow(query: Record<string, string>): Promise<void> {
   if (training.peek()) return;
   choices.value = choicesFrom(query);
+  deviceChoice.value = deviceFrom(query[kDeviceKey]);
   const example = exampleOf(query[kDataKey]);
   if (example && example.id !== table.peek()?.example) await openAndFit(() => openExample(example));
 }
@@ -67,6 +70,7 @@ function writeAddress(): void {
   if (address.peek().page !== 'forecast' || opensExample) return;
   replaceQuery({
     ...(threads ? { [kThreadsKey]: threads } : {}),
+    ...(deviceChoice.value === 'auto' ? {} : { [kDeviceKey]: deviceChoice.value }),
     ...(open?.example ? { [kDataKey]: open.example } : {}),
     ...choices.value,
   });
@@ -83,7 +87,8 @@ async function openAndFit(open: () => ReturnType<typeof openFile>): Promise<void
   }
 }
 
-export function takeFile(file: File): void {
+export function takeFiles([file]: File[]): void {
+  if (!file) return;
   if (training.peek()) {
     openError.value = `A run is under way. Stop it before you open ${file.name}.`;
     return;

@@ -2,7 +2,7 @@
 
 import { Alert } from '../../components/alert';
 import { FileDrop } from '../../components/file_drop';
-import { takeExample, takeFile } from './controller';
+import { takeExample, takeFiles } from './controller';
 import { kExamples } from './data/examples';
 import { openError, opening } from './data/table';
 import { runError, starting } from './run/run';
@@ -25,7 +25,7 @@ export function Start() {
         <FileDrop
           accept=".csv,.tsv,.txt,text/csv,text/plain"
           busy={reading !== null || starting.value}
-          onFile={takeFile}
+          onFiles={takeFiles}
         >
           <svg class="drop-icon" viewBox="0 0 48 48" aria-hidden="true">
             <path d="M24 31 V11 M16 19 L24 11 L32 19 M9 30 V36 a3 3 0 0 0 3 3 H36 a3 3 0 0 0 3 -3 V30" />

@@ -2,7 +2,7 @@
 
 import { Alert } from '../../components/alert';
 import { PageDrop } from '../../components/file_drop';
-import { takeFile } from './controller';
+import { takeFiles } from './controller';
 import { DataPanel } from './data/data_panel';
 import { openError, type OpenTable } from './data/table';
 import { RunPanel } from './run/run_panel';
@@ -13,7 +13,7 @@ export function Workbench({ open }: { open: OpenTable }) {
   const error = openError.value ?? runError.value;
   return (
     <div class="workbench">
-      <PageDrop onFile={takeFile} onOver={() => {}} />
+      <PageDrop onFiles={takeFiles} onOver={() => {}} />
       <h1 class="unseen">Forecast from {open.info.file}</h1>
       <DataPanel open={open} />
       <SettingsPanel open={open} />

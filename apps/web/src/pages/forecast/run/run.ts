@@ -2,13 +2,23 @@
 
 import { computed, signal } from '@preact/signals';
 import { LossHistory } from '../../../charts/loss_data';
+import { deviceChoice } from '../../../engine/device';
 import { call, onCrash, onEvent, textOf } from '../../../engine/engine';
-import type { DeepPartial, ForecastSettings, Progress, RunPlan, RunResult, TableInfo } from '../../../engine/types';
+import type {
+  DeepPartial,
+  DeviceUse,
+  ForecastSettings,
+  Progress,
+  RunPlan,
+  RunResult,
+  TableInfo,
+} from '../../../engine/types';
 import { explain } from '../settings/fields';
 
 export interface Run {
   id: string;
   plan: RunPlan;
+  device: DeviceUse;
   state: 'training' | 'paused' | 'ended' | 'failed';
   progress: Progress | null;
   losses: LossHistory;
@@ -27,10 +37,11 @@ export const runError = signal<string | null>(null);
 
 export const training = computed(() => starting.value || ['training', 'paused'].includes(run.value?.state ?? ''));
 
-function begun(id: string, plan: RunPlan): Run {
+function begun(id: string, plan: RunPlan, device: DeviceUse): Run {
   return {
     id,
     plan,
+    device,
     state: 'training',
     progress: null,
     losses: new LossHistory(),
@@ -76,16 +87,16 @@ async function setUp(begin: () => Promise<Run>): Promise<Run | null> {
 
 export function train(settings: DeepPartial<ForecastSettings>): Promise<Run | null> {
   return setUp(async () => {
-    const reply = await call('train', { settings });
-    return begun(reply.run, reply.plan);
+    const reply = await call('train', { settings, device: deviceChoice.peek() });
+    return begun(reply.run, reply.plan, reply.device);
   });
 }
 
 export function restore(id: string, opened: (table: TableInfo, plan: RunPlan) => void): Promise<Run | null> {
   return setUp(async () => {
-    const reply = await call('restore', { run: id });
+    const reply = await call('restore', { run: id, device: deviceChoice.peek() });
     opened(reply.table, reply.plan);
-    const base = begun(reply.run, reply.plan);
+    const base = begun(reply.run, reply.plan, reply.device);
     return reply.result ? { ...base, state: 'ended', result: readable(reply.result) } : base;
   });
 }

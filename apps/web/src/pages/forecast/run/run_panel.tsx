@@ -60,6 +60,11 @@ function Training({ run }: { run: Run }) {
         />
       )}
       <p class="note">{lossText(run)}</p>
+      {run.state !== 'ended' && (
+        <p class="note">
+          Computed by {run.device.description}. {run.device.reason}
+        </p>
+      )}
       {run.savedStep !== null && run.state !== 'ended' && (
         <p class="note">
           Saved at step {run.savedStep.toLocaleString('en-US')}: closing this page loses nothing before it.

@@ -4,9 +4,10 @@
 // model brings that model's defaults for all that was not chosen.
 
 import type { DeepPartial, ForecastSettings, TableInfo } from '../../../engine/types';
+import { at, type Choices, put, shownSetting, typedNumber } from '../../../lib/settings';
 import { fieldOf, kFields, type Field } from './fields';
 
-export type Choices = Record<string, string>;
+export type { Choices };
 
 /** With quantile loss; the page always asks for the band of the other losses. */
 const kQuantiles = [0.1, 0.5, 0.9];
@@ -19,37 +20,17 @@ export function splitNames(text: string): string[] {
   return (text.match(/(?:\\.|[^\\,])+/gs) ?? []).map((name) => name.replace(/\\(.)/gs, '$1'));
 }
 
-function at(settings: unknown, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], settings);
-}
-
-function put(settings: Record<string, unknown>, path: string, value: unknown): void {
-  const keys = path.split('.');
-  const last = keys.pop()!;
-  let group = settings;
-  for (const key of keys) group = (group[key] ??= {}) as Record<string, unknown>;
-  group[last] = value;
-}
-
 /** A settings' value as the control shows it. */
 export function shownValue(field: Field, settings: ForecastSettings): string {
+  if (field.input === 'number' || field.input === 'choice') return shownSetting(field, settings);
   const value = at(settings, field.path);
-  if (field.input === 'columns') return joinNames((value as string[] | undefined) ?? []);
-  if (field.input === 'number' && field.percent) return String(Number(((value as number) * 100).toFixed(4)));
-  return String(value ?? '');
+  return field.input === 'columns' ? joinNames((value as string[] | undefined) ?? []) : String(value ?? '');
 }
 
 /** The value of a control for the engine. Throws Error naming the setting. */
 function valueOf(field: Field, text: string): unknown {
   if (field.input === 'columns') return splitNames(text);
-  if (field.input !== 'number') return text;
-  const number = Number(text);
-  if (text.trim() === '' || !Number.isFinite(number)) throw new Error(`--${field.key}: “${text}” is not a number.`);
-  if (field.whole && !Number.isInteger(number)) throw new Error(`--${field.key}: ${text} is not a whole number.`);
-  if (field.key === 'seed') return text.trim(); // 64 bits do not fit a JavaScript number
-  return field.percent ? number / 100 : number;
+  return field.input === 'number' ? typedNumber(field, text) : text;
 }
 
 export function settingsOf(choices: Choices, defaults: ForecastSettings): DeepPartial<ForecastSettings> {

@@ -4,35 +4,18 @@
 // Does: rows and lookups. Does not: hold values (choices.ts), check ranges (the engine does; min and max only guide the controls).
 
 import type { ForecastSettings } from '../../../engine/types';
+import type { ChoiceSetting, NumberSetting, SettingBase } from '../../../lib/settings';
 
 export type Group = 'main' | 'data' | 'model' | 'training';
 
-interface Common {
-  key: string;
-  label: string;
-  path: string;
+interface Of {
   group: Group;
-  help?: string;
   shown?: (settings: ForecastSettings) => boolean;
 }
-export interface NumberField extends Common {
-  input: 'number';
-  whole: boolean;
-  min: number;
-  max?: number;
-  /** Of the arrows; any number may be typed. */
-  step?: number;
-  /** Written in per cent, kept as a part of 1. */
-  percent?: boolean;
-}
-export interface ChoiceField extends Common {
-  input: 'choice';
-  options: [value: string, label: string][];
-}
+type NumberField = NumberSetting & Of;
+type ChoiceField = ChoiceSetting & Of;
 /** Chosen from the table's columns, by controls of their own. */
-export interface ColumnField extends Common {
-  input: 'column' | 'columns';
-}
+type ColumnField = SettingBase & Of & { input: 'column' | 'columns' };
 export type Field = NumberField | ChoiceField | ColumnField;
 
 const isTransformer = (s: ForecastSettings) => s.model.kind === 'transformer';

@@ -1,6 +1,7 @@
 // The settings: the few that matter, the others folded away, what the run will be, and Train.
 
 import { Alert, Notices } from '../../../components/alert';
+import { DeviceControl } from '../../../components/device_control';
 import { Checks, NumberInput, Segments, SelectField } from '../../../components/fields';
 import type { ForecastSettings, RunPlan, TableInfo } from '../../../engine/types';
 import { bytes, count } from '../../../lib/format';
@@ -51,6 +52,7 @@ export function SettingsPanel({ open: { info } }: { open: OpenTable }) {
                   {shown(group).map((field) => (
                     <Control key={field.key} field={field} info={info} base={base} />
                   ))}
+                  {group === 'training' && <DeviceControl />}
                 </div>
               </fieldset>
             ))}

@@ -1,0 +1,129 @@
+// The run: how it goes, its commands, its curves, what its loss means, and what it writes on the way.
+
+import { useEffect, useRef } from 'preact/hooks';
+import { Alert, Notices } from '../../../components/alert';
+import { LiveText } from '../../../components/live_text';
+import { Stats, type Stat } from '../../../components/stats';
+import { bytes, clock, percent, roughDuration, shortNumber } from '../../../lib/format';
+import { CompareTable, othersOf } from './compare';
+import { Curves } from './curves';
+import { bitsPerByte, meaning, natsPerByte } from './meaning';
+import { command, type Run } from './run';
+import { Samples } from './samples';
+
+export function RunPanel({ run }: { run: Run }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // A run that begins below the fold is brought into view, and to keyboards and screen readers.
+  useEffect(() => {
+    heading.current?.focus({ preventScroll: true });
+    heading.current?.scrollIntoView({ block: 'nearest' });
+  }, [run.facts.run]);
+  const step = run.progress?.step ?? run.result?.step ?? 0;
+  const others = othersOf(run);
+  const { best } = run.history;
+  return (
+    <section class="training" aria-labelledby="training-title">
+      <LiveText text={spoken(run)} />
+      <div class="panel-head">
+        <h2 id="training-title" ref={heading} tabIndex={-1}>
+          {{ training: 'Training', paused: 'Paused', ended: 'Trained', failed: 'Training' }[run.state]}
+        </h2>
+        <Commands run={run} />
+      </div>
+      {run.state === 'failed' && (
+        <Alert tone="error" title="The run ended early">
+          {run.error ?? ''}
+        </Alert>
+      )}
+      {run.state !== 'ended' && (
+        <progress value={step} max={Math.max(1, run.plan.steps)} aria-label="Training progress" />
+      )}
+      <Stats stats={figures(run)} />
+      {best !== null && <p class="meaning">{meaning(best, run.facts.corpus)}</p>}
+      {step > 0 && <Curves run={run} others={others} />}
+      <p class="note">{[run.result?.message, computedBy(run), saved(run)].filter(Boolean).join(' ')}</p>
+      <Notices notices={run.notices} />
+      <CompareTable run={run} others={others} />
+      <Samples samples={run.samples} />
+    </section>
+  );
+}
+
+function Commands({ run }: { run: Run }) {
+  if (run.state !== 'training' && run.state !== 'paused') return null;
+  return (
+    <div class="actions">
+      {run.state === 'training' ? (
+        <button type="button" onClick={() => void command('pause')}>
+          Pause
+        </button>
+      ) : (
+        <button type="button" class="primary" onClick={() => void command('resume')}>
+          Continue
+        </button>
+      )}
+      <button type="button" onClick={() => void command('stop')}>
+        Stop
+      </button>
+    </div>
+  );
+}
+
+function figures(run: Run): Stat[] {
+  const { progress: p, result: r, facts, history, plan } = run;
+  const { best } = history;
+  const loss: Stat[] =
+    best === null
+      ? []
+      : [
+          { name: 'validation loss', value: shortNumber(natsPerByte(best, facts.corpus)) },
+          { name: 'bits a byte', value: shortNumber(bitsPerByte(best, facts.corpus)) },
+        ];
+  const rate = p?.stepsPerSecond ?? (r && r.msPerStep > 0 ? 1000 / r.msPerStep : 0);
+  const speed: Stat[] = [
+    { name: 'tokens a second', value: rate > 0 ? shortNumber(Math.round(rate * facts.stepTokens)) : '–' },
+    { name: 'GFLOP/s', value: rate > 0 ? shortNumber(Number((rate * facts.flopsPerStep * 1e-9).toPrecision(3))) : '–' },
+  ];
+  const memory = { name: 'memory', value: bytes(plan.peakBytes) };
+  if (r) {
+    const steps = { name: 'steps', value: r.step.toLocaleString('en-US') };
+    return [...loss, steps, { name: 'time', value: clock(r.seconds) }, ...speed, memory];
+  }
+  const step = p?.step ?? 0;
+  const waits = p?.state === 'paused';
+  const doing = p?.validating && !waits ? 'validating' : clock(p?.secondsLeft ?? Number.NaN);
+  return [
+    ...loss,
+    { name: 'step', value: `${step.toLocaleString('en-US')} of ${plan.steps.toLocaleString('en-US')}` },
+    { name: 'time left', value: waits ? '–' : doing },
+    ...speed,
+    memory,
+  ];
+}
+
+function computedBy({ device, state }: Run): string {
+  return state === 'ended' ? '' : `Computed by ${device.description}. ${device.reason}`;
+}
+
+function saved({ savedStep, state }: Run): string {
+  if (savedStep === null || state === 'ended') return '';
+  return `Saved at step ${savedStep.toLocaleString('en-US')}: closing this page loses nothing before it.`;
+}
+
+function spoken(run: Run): string {
+  const { best } = run.history;
+  const loss = best === null ? '' : ` Best validation loss ${shortNumber(natsPerByte(best, run.facts.corpus))}.`;
+  switch (run.state) {
+    case 'ended':
+      return `Training ended.${loss}`;
+    case 'failed':
+      return '';
+    case 'paused':
+      return 'Training is paused.';
+    case 'training': {
+      const p = run.progress;
+      if (!p) return 'Training has begun.';
+      return `Training, ${percent(Math.floor((100 * p.step) / Math.max(1, p.steps)) / 100)} done, ${roughDuration(p.secondsLeft)} left.${loss}`;
+    }
+  }
+}

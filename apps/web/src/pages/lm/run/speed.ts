@@ -1,0 +1,44 @@
+// How fast this device trained lately, to foretell how long a run will take before its first step.
+
+import { signal } from '@preact/signals';
+import { call } from '../../../engine/engine';
+import type { Device, LmPlan, LmRunFacts } from '../../../engine/types';
+
+const kKey = 'tabgrad-lm-flops-per-second';
+
+type Speeds = Partial<Record<Device, number>>;
+
+function stored(): Speeds {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(kKey) ?? '{}');
+    return value && typeof value === 'object' ? (value as Speeds) : {};
+  } catch {
+    return {}; // no storage, or not ours
+  }
+}
+
+export const speeds = signal<Speeds>(stored());
+
+export function keepSpeed({ device, flopsPerStep }: LmRunFacts, stepsPerSecond: number): void {
+  const speed = flopsPerStep * stepsPerSecond;
+  if (!(speed > 0)) return;
+  speeds.value = { ...speeds.peek(), [device]: speed };
+  try {
+    localStorage.setItem(kKey, JSON.stringify(speeds.peek()));
+  } catch {
+    // It is then known until this page is closed.
+  }
+}
+
+/** Before the first run here: by a short trial, which a larger model beats. */
+export async function measureSpeed(): Promise<void> {
+  if (speeds.peek().wasm !== undefined) return;
+  const speed = await call('lm.measure', {}).catch(() => 0); // then the time is not foretold
+  if (speed > 0 && speeds.peek().wasm === undefined) speeds.value = { ...speeds.peek(), wasm: speed };
+}
+
+/** Null while nothing is known about the device. */
+export function secondsFor(plan: LmPlan, device: Device, known: Speeds): number | null {
+  const speed = known[device];
+  return typeof speed === 'number' && speed > 0 ? (plan.steps * plan.flopsPerStep) / speed : null;
+}

@@ -1,0 +1,176 @@
+// The settings: the few that matter, the others folded away, what the run will be, and Train.
+
+import { Alert, Notices } from '../../../components/alert';
+import { DeviceControl } from '../../../components/device_control';
+import { NumberInput, SelectField } from '../../../components/fields';
+import { FileInput } from '../../../components/file_drop';
+import { deviceChoice } from '../../../engine/device';
+import type { LmPlan, LmPreset, LmSettings } from '../../../engine/types';
+import { bytes, count, roughDuration, shortNumber } from '../../../lib/format';
+import { startTraining } from '../controller';
+import { run, training } from '../run/run';
+import { secondsFor, speeds } from '../run/speed';
+import { model, openTokenizer, tokenizerFile } from '../text/text';
+import { shownValue } from './choices';
+import { type Field, fieldOf, type Group, kFields } from './fields';
+import { choices, choose, corpus, defaults, fromModel, goesOn, planned, presets } from './plan';
+
+const kMoreGroups: [Group, string][] = [
+  ['model', 'Model'],
+  ['training', 'Training'],
+  ['text', 'Text'],
+];
+
+export function SettingsPanel() {
+  const base = defaults.value;
+  const plan = planned.value;
+  if (!base) return <section class="settings" aria-label="Settings" />;
+  const wrongInMore = plan.state === 'impossible' && plan.field !== null && fieldOf(plan.field)?.group !== 'main';
+  const shown = (group: Group) => kFields.filter((field) => field.group === group && !(field.ofModel && goesOn.value));
+  return (
+    // While its controls are disabled, the panel itself takes the keys that scroll it.
+    <section class="settings" aria-labelledby="settings-title" tabIndex={training.value ? 0 : undefined}>
+      <h2 id="settings-title">Settings</h2>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!training.value) void startTraining();
+        }}
+      >
+        <fieldset disabled={training.value} class="plain">
+          <div class="field-grid">
+            {model.value && (
+              <SelectField
+                label="Begin with"
+                value={fromModel.value ? 'model' : 'random'}
+                options={[
+                  ['model', 'The opened model'],
+                  ['random', 'A new model'],
+                ]}
+                onChoose={(value) => (fromModel.value = value === 'model')}
+              />
+            )}
+            {shown('main').map((field) => (
+              <Control key={field.key} field={field} base={base} />
+            ))}
+          </div>
+          <details open={wrongInMore || undefined}>
+            <summary>More settings</summary>
+            {kMoreGroups.map(([group, title]) => (
+              <fieldset key={group} class="plain group">
+                <legend>{title}</legend>
+                <div class="field-grid">
+                  {shown(group).map((field) => (
+                    <Control key={field.key} field={field} base={base} />
+                  ))}
+                  {group === 'training' && <DeviceControl />}
+                </div>
+              </fieldset>
+            ))}
+          </details>
+        </fieldset>
+        {plan.state === 'impossible' && !plan.field && (
+          <Alert tone="error" title="These settings do not fit">
+            {plan.text}
+          </Alert>
+        )}
+        {plan.state === 'planned' && <PlanText plan={plan.plan} />}
+        <div class="go">
+          <button type="submit" class="primary" disabled={training.value || plan.state !== 'planned'}>
+            {run.value && !training.value ? 'Train anew' : 'Train'}
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+function PlanText({ plan }: { plan: LmPlan }) {
+  const device = deviceChoice.value === 'webgpu' ? 'webgpu' : 'wasm';
+  const seconds = secondsFor(plan, device, speeds.value);
+  return (
+    <div class="plan">
+      <p>
+        {count(plan.parameters, 'parameter')}, {shortNumber(plan.flopsPerStep / 1e9)} GFLOP a step,{' '}
+        {bytes(plan.peakBytes)} of memory.{' '}
+        {seconds === null
+          ? 'How long it takes is known after the first steps.'
+          : `It takes ${roughDuration(seconds)}, going by how fast this device was before.`}
+      </p>
+      <Notices notices={plan.notices} />
+    </div>
+  );
+}
+
+function Control({ field, base }: { field: Field; base: LmSettings }) {
+  const { key, label } = field;
+  const value = choices.value[key] ?? shownValue(field, base);
+  const plan = planned.value;
+  const error = plan.state === 'impossible' && plan.field === key ? plan.text : null;
+  const common = { label, error, help: field.help, value, onChoose: (text: string) => choose(key, text) };
+  if (key === 'preset') return <SelectField {...common} options={sizes(presets.value, value)} />;
+  if (key === 'tokenizer') return <TokenizerControl {...common} field={field} />;
+  if (field.input === 'choice') return <SelectField {...common} options={field.options} />;
+  return (
+    <NumberInput
+      {...common}
+      whole={field.whole}
+      min={field.min}
+      max={field.max}
+      step={field.step ?? (field.whole ? 1 : 'any')}
+    />
+  );
+}
+
+function sizes(list: LmPreset[], value: string): [string, string][] {
+  if (list.length === 0) return [[value, value]];
+  return list.map(({ name, parameters }) => [name, `${name}: ${rounded(parameters)} parameters`]);
+}
+
+function rounded(parameters: number): string {
+  return parameters < 1e6
+    ? `${Math.round(parameters / 1e3)} thousand`
+    : `${Number((parameters / 1e6).toPrecision(2))} million`;
+}
+
+interface TokenizerProps {
+  field: Field;
+  label: string;
+  value: string;
+  error: string | null;
+  help: string | undefined;
+  onChoose: (value: string) => void;
+}
+
+function TokenizerControl({ field, value, ...common }: TokenizerProps) {
+  if (goesOn.value || field.input !== 'choice') return null;
+  const file = tokenizerFile.value;
+  const options = field.options
+    .filter(([option]) => (option !== 'model' || model.value) && (option !== 'file' || file || value === 'file'))
+    .map(([option, text]): [string, string] =>
+      option === 'file'
+        ? [option, file ? `${file.name}: ${file.vocabulary.toLocaleString('en-US')} tokens` : 'The saved run’s']
+        : [option, text],
+    );
+  const take = async ([chosen]: File[]) => {
+    if (chosen && (await openTokenizer(chosen))) common.onChoose('file');
+  };
+  return (
+    <div class="field">
+      <SelectField {...common} value={value} options={options} help={made(value)} />
+      <label class="field-help file-link">
+        <FileInput accept=".json,application/json" onFiles={(files) => void take(files)} />
+        <span class="as-link">Use a tokenizer.json</span>
+      </label>
+    </div>
+  );
+}
+
+/** A small text has fewer different pieces than were asked for. */
+function made(value: string): string | undefined {
+  const found = corpus.value;
+  const wanted = Number(value.split(':')[1]);
+  if (!found || found.tokenizer !== value || !(found.vocabulary < wanted)) return undefined;
+  return `The text gave ${found.vocabulary.toLocaleString('en-US')}.`;
+}
