@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkText, titleOf } from '../src/lm/text.ts';
+import { checkText, titleOf } from '../../src/lm/text.ts';
 
 const check = (bytes: Uint8Array<ArrayBuffer> | string) => checkText({ name: 'a.txt', file: new Blob([bytes]) });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { WrittenToken } from '../src/lm/protocol.ts';
-import { StopTexts } from '../src/lm/stop_texts.ts';
+import type { WrittenToken } from '../../src/lm/protocol.ts';
+import { StopTexts } from '../../src/lm/stop_texts.ts';
 
 const token = (text: string): WrittenToken => ({ text, piece: text, probability: 1, candidates: [] });
 
@@ -22,7 +22,7 @@ test('what may become a stop text is held back, then shown or cut', () => {
     after: ['', '', 'ab', 'E', 'Nx', 'yz'],
     stopped: false,
   });
-  expect(shown(['END'], ['ab', 'EN', 'Dzz', 'more'])).toEqual({ after: ['', '', 'ab', '', ''], stopped: true });
+  expect(shown(['END'], ['ab', 'EN', 'Dzz', 'more'])).toEqual({ after: ['', 'ab', '', '', ''], stopped: true });
 });
 
 test('a stop text within one token, and the earliest of several', () => {

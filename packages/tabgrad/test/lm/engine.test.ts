@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import type { AttentionInfo, CorpusInfo, LmPlan, ModelInfo, WrittenToken } from '../src/lm/protocol.ts';
-import type { LmAdvance } from '../src/lm/run.ts';
-import { Engine, UserError } from '../src/wasm/engine.ts';
+import type { AttentionInfo, CorpusInfo, LmPlan, ModelInfo, WrittenToken } from '../../src/lm/protocol.ts';
+import type { LmAdvance } from '../../src/lm/run.ts';
+import { Engine, UserError } from '../../src/wasm/engine.ts';
 
-const kDist = join(import.meta.dirname, '../dist/engine');
-const kText = readFileSync(join(import.meta.dirname, '../../../examples/data/moby-dick.txt')).subarray(0, 60_000);
+const kDist = join(import.meta.dirname, '../../dist/engine');
+const kText = readFileSync(join(import.meta.dirname, '../../../../examples/data/moby-dick.txt')).subarray(0, 60_000);
 const kSteps = 12;
 const kSettings = {
   model: { name: 'tiny' },

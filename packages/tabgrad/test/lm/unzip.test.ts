@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unzip } from '../src/lm/unzip.ts';
-import { zip } from '../src/runs/zip.ts';
+import { unzip } from '../../src/lm/unzip.ts';
+import { zip } from '../../src/runs/zip.ts';
 
 const kFiles = [
   { name: 'config.json', bytes: new TextEncoder().encode('{}') },
