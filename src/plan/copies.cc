@@ -27,7 +27,8 @@ namespace {
 
 bool can_swap(const KernelPlan& plan, const KernelPlan::Copy& c) {
   if (plan.graph.node(c.from).op == Op::kInput) return false;
-  return std::count_if(plan.copies.begin(), plan.copies.end(), [&](const KernelPlan::Copy& other) { return other.from == c.from; }) == 1;
+  return std::count_if(plan.copies.begin(), plan.copies.end(),
+                       [&](const KernelPlan::Copy& other) { return other.from == c.from; }) == 1;
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class Drawing {
     const std::vector<Dims>& d = k.kernel.arg_dims;
     const bool gather = k.kernel.kind == KernelKind::kGather;
     if (!gather && k.kernel.kind != KernelKind::kSegmentSum) return;
-    if ((gather ? d[0] : d[2])[0] > kMostRows) fail("[compile] '", k.label, "' has a table of more than 2^24 rows, more than textures number");
+    if ((gather ? d[0] : d[2])[0] > kMostRows)
+      fail("[compile] '", k.label, "' has a table of more than 2^24 rows, more than textures number");
   }
 
   void lower(const PlanKernel& k) {

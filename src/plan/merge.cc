@@ -20,7 +20,8 @@ class Merger {
       for (std::size_t p = 0; p < kernels_.size(); ++p) {
         if (kernels_[p].kernel.kind != kind || gone(p)) continue;
         for (std::size_t c = 0; c < kernels_.size(); ++c)  // a consumer may stand before: merged into an earlier producer
-          if (c != p && !gone(c) && kernels_[c].kernel.kind == KernelKind::kMap && reads_result_of(c, p) && try_merge(p, c)) index();
+          if (c != p && !gone(c) && kernels_[c].kernel.kind == KernelKind::kMap && reads_result_of(c, p) && try_merge(p, c))
+            index();
       }
     }
     order();

@@ -69,11 +69,12 @@ void verify_entry(const Program& program, const Entry& entry) {
     const Buffer& x = program.buffers[static_cast<std::size_t>(i->first)];
     for (auto j = std::next(i); j != uses.end(); ++j) {
       const Buffer& y = program.buffers[static_cast<std::size_t>(j->first)];
-      const bool overlap = x.pack == y.pack &&
-          (x.pack >= 0 || (x.arena_offset < y.arena_offset + num_elements(y.dims) && y.arena_offset < x.arena_offset + num_elements(x.dims)));
+      const bool overlap = x.pack == y.pack && (x.pack >= 0 || (x.arena_offset < y.arena_offset + num_elements(y.dims) &&
+                                                                y.arena_offset < x.arena_offset + num_elements(x.dims)));
       if (!overlap) continue;
       const bool apart = i->second.last < j->second.first || j->second.last < i->second.first;
-      const bool in_place = x.pack < 0 && x.arena_offset == y.arena_offset && (i->second.last == j->second.first || j->second.last == i->second.first);
+      const bool in_place = x.pack < 0 && x.arena_offset == y.arena_offset &&
+                            (i->second.last == j->second.first || j->second.last == i->second.first);
       TG_CHECK(apart || in_place);
     }
   }

@@ -61,9 +61,7 @@ TEST(Glsl, OfAllModels) {
   EXPECT_EQ(refused(texts), "");
 }
 
-TEST(Glsl, ARefusalIsNoticed) {
-  EXPECT_NE(refused({"#version 300 es\nvoid main() { undeclared = 1; }\n"}), "");
-}
+TEST(Glsl, ARefusalIsNoticed) { EXPECT_NE(refused({"#version 300 es\nvoid main() { undeclared = 1; }\n"}), ""); }
 
 TEST(Glsl, TooLargeForATextureNamesNumberAndLimit) {
   Graph g;
@@ -73,7 +71,8 @@ TEST(Glsl, TooLargeForATextureNamesNumberAndLimit) {
     compile({{"run", g}}, device_caps({.device = "webgl", .max_texture_dim = 64}), "webgl");
     FAIL() << "it was taken";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("128×79 texels for 40000 numbers, and the device takes 64×64"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("128×79 texels for 40000 numbers, and the device takes 64×64"), std::string::npos)
+        << e.what();
   }
 }
 

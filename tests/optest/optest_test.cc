@@ -66,7 +66,8 @@ TEST_P(Cases, Hold) {
     try {
       result = run(*target, *test, k.prepared);
     } catch (const Error& e) {
-      const bool too_large = target->options.max_texture_dim > 0 && std::string(e.what()).find("needs a texture of") != std::string::npos;
+      const bool too_large =
+          target->options.max_texture_dim > 0 && std::string(e.what()).find("needs a texture of") != std::string::npos;
       if (!too_large) throw;
       GTEST_SKIP() << e.what();
     }

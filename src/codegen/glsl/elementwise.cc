@@ -41,7 +41,8 @@ Passes map_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
     const std::string e = "4 * i + " + num(lane);
     if (n % 4 != 0) f.body += "if (" + e + " < " + num(n) + ") ";
     f.body += "at(" + e;
-    for (std::size_t s = 0; s < body.stores.size(); ++s) f.body += ", r" + num(static_cast<std::int64_t>(s)) + "." + kLanes[lane];
+    for (std::size_t s = 0; s < body.stores.size(); ++s)
+      f.body += ", r" + num(static_cast<std::int64_t>(s)) + "." + kLanes[lane];
     f.body += ");\n";
   }
   for (std::size_t s = 0; s < body.stores.size(); ++s)
@@ -87,7 +88,8 @@ Passes reduce_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
   std::string t = type + " of(int row, int chunk, int col) {\n" + coordinates(kept, "row", "k", 1, kept_names, Language::kGlsl);
   t += type + " acc = " + type + "(" + (sum ? "0.0" : number(-3.402823466e38f)) + ");\n";
   const std::string step = wide_rows ? "4" : "1";
-  t += "for (int r = chunk * " + num(each) + "; r < min(" + num(depth) + ", (chunk + 1) * " + num(each) + "); r += " + step + ") {\n";
+  t += "for (int r = chunk * " + num(each) + "; r < min(" + num(depth) + ", (chunk + 1) * " + num(each) + "); r += " + step +
+       ") {\n";
   t += coordinates(reduced, wide_rows ? "(r / 4)" : "r", "r", wide_rows ? 4 : 1, reduced_names, Language::kGlsl);
   o.index = kept_names;
   o.index.insert(o.index.end(), reduced_names.begin(), reduced_names.end());
@@ -102,9 +104,11 @@ Passes reduce_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
   } else {
     f.body = "vec4 r = vec4(0.0);\n";
     for (int lane = 0; lane < 4; ++lane) {
-      f.body += "{\nint e = 4 * i + " + num(lane) + ";\nif (e < " + num(outputs) + ") {\n" + type + " x = of(e / " + cols + " / " + c + ", e / " +
-                cols + " % " + c + ", e % " + cols + ");\nr." + kLanes[lane] + " = " +
-                (wide_rows ? combined("(" + combined("x.x", "x.y") + ")", "(" + combined("x.z", "x.w") + ")") : std::string("x")) + ";\n}\n}\n";
+      f.body +=
+          "{\nint e = 4 * i + " + num(lane) + ";\nif (e < " + num(outputs) + ") {\n" + type + " x = of(e / " + cols + " / " +
+          c + ", e / " + cols + " % " + c + ", e % " + cols + ");\nr." + kLanes[lane] + " = " +
+          (wide_rows ? combined("(" + combined("x.x", "x.y") + ")", "(" + combined("x.z", "x.w") + ")") : std::string("x")) +
+          ";\n}\n}\n";
     }
     f.body += out + " = r;\n";
   }
@@ -137,7 +141,8 @@ Passes gather_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
            ".0;\nint id = known ? int(row) : 0;\nr" + (wide ? "" : "[lane]") + " = known ? " +
            (wide ? f.texel(0, at) : f.element(0, at)) + " : " + zero + ";\n}\n";
   };
-  f.body = "vec4 r = vec4(0.0);\n" + (wide ? value("i") : "for (int lane = 0; lane < 4; lane++) {\nint e = 4 * i + lane;\n" + value("e") + "}\n");
+  f.body = "vec4 r = vec4(0.0);\n" +
+           (wide ? value("i") : "for (int lane = 0; lane < 4; lane++) {\nint e = 4 * i + lane;\n" + value("e") + "}\n");
   f.body += f.output(2) + " = r;\n";
   return {{f.finish("gather")}, {}};
 }
@@ -150,12 +155,14 @@ Passes segment_sum_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
   const std::string type = wide ? "vec4" : "float";
   Fragment f(info);
   std::string& t = f.functions;
-  t = type + " of(int row, int col) {\n" + type + " sum = " + type + "(0.0);\nfor (int q = 0; q < " + num(ceil_div(ids, 4)) + "; q++) {\n";
+  t = type + " of(int row, int col) {\n" + type + " sum = " + type + "(0.0);\nfor (int q = 0; q < " + num(ceil_div(ids, 4)) +
+      "; q++) {\n";
   t += "bvec4 hit = equal(" + f.texel(0, "q") + ", vec4(float(row)));\nif (any(hit)) {\n";
   for (int lane = 0; lane < 4; ++lane) {
     const std::string at = "(4 * q + " + num(lane) + ") * " + n + " + col";
-    t += std::string("if (hit.") + kLanes[lane] + (ids % 4 != 0 ? " && 4 * q + " + num(lane) + " < " + num(ids) : std::string()) + ") sum += " +
-         (wide ? f.texel(1, at) : f.element(1, at)) + ";\n";
+    t += std::string("if (hit.") + kLanes[lane] +
+         (ids % 4 != 0 ? " && 4 * q + " + num(lane) + " < " + num(ids) : std::string()) +
+         ") sum += " + (wide ? f.texel(1, at) : f.element(1, at)) + ";\n";
   }
   t += "}\n}\nreturn sum;\n}\n";
   if (wide) {
@@ -163,7 +170,8 @@ Passes segment_sum_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
   } else {
     f.body = "vec4 r;\n";
     for (int lane = 0; lane < 4; ++lane)
-      f.body += std::string("r.") + kLanes[lane] + " = of((4 * i + " + num(lane) + ") / " + n + ", (4 * i + " + num(lane) + ") % " + n + ");\n";
+      f.body += std::string("r.") + kLanes[lane] + " = of((4 * i + " + num(lane) + ") / " + n + ", (4 * i + " + num(lane) +
+                ") % " + n + ");\n";
     f.body += f.output(2) + " = r;\n";
   }
   return {{f.finish("segment sum")}, {}};

@@ -11,7 +11,8 @@ namespace {
 bool calls(const std::string& text, const std::string& function) { return text.find(function + "(") != std::string::npos; }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -71,7 +72,9 @@ std::size_t Fragment::input(int arg) {
   return inputs_.size() - 1;
 }
 
-std::string Fragment::texel(int arg, const std::string& i) { return "texel" + num(static_cast<std::int64_t>(input(arg))) + "(" + i + ")"; }
+std::string Fragment::texel(int arg, const std::string& i) {
+  return "texel" + num(static_cast<std::int64_t>(input(arg))) + "(" + i + ")";
+}
 
 std::string Fragment::element(int arg, const std::string& e) {
   return "element" + num(static_cast<std::int64_t>(input(arg))) + "(" + e + ")";
@@ -124,8 +127,8 @@ Pass Fragment::made(const std::string& name, const std::string& guard) const {
     pass.shader.args.push_back({true, outputs_[k].elements});
   }
   const int shift = std::bit_width(static_cast<std::uint64_t>(area.width)) - 1;
-  text += needed_functions(code) + functions + "void main() {\nint i = (int(gl_FragCoord.y) << " + num(shift) + ") + int(gl_FragCoord.x);\n" +
-          guard + body + "}\n";
+  text += needed_functions(code) + functions + "void main() {\nint i = (int(gl_FragCoord.y) << " + num(shift) +
+          ") + int(gl_FragCoord.x);\n" + guard + body + "}\n";
   pass.shader.text = std::move(text);
   return pass;
 }

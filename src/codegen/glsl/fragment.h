@@ -19,7 +19,7 @@ class Fragment {
  public:
   explicit Fragment(const std::vector<ArgInfo>& info) : info_(info) {}
 
-  std::string texel(int arg, const std::string& i);    // four elements
+  std::string texel(int arg, const std::string& i);  // four elements
   std::string element(int arg, const std::string& e);  // one
   // Elements e, e + stride, e + 2·stride, e + 3·stride. aligned: e is a multiple of 4.
   std::string four(int arg, const std::string& e, std::int64_t stride, bool aligned);

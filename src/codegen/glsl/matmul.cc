@@ -35,14 +35,14 @@ class Emitter {
       }
       Fragment f(more);
       product(f, 4);
-      f.body = "int row = i / " + num(c_.n / 4) + ";\nvec4 r0, r1, r2, r3;\nproduct(row / " + num(c_.m / 4) + ", row % " + num(c_.m / 4) +
-               " * 4, i % " + num(c_.n / 4) + " * 4, r0, r1, r2, r3);\n";
+      f.body = "int row = i / " + num(c_.n / 4) + ";\nvec4 r0, r1, r2, r3;\nproduct(row / " + num(c_.m / 4) + ", row % " +
+               num(c_.m / 4) + " * 4, i % " + num(c_.n / 4) + " * 4, r0, r1, r2, r3);\n";
       for (int r = 0; r < 4; ++r) f.body += f.output(first + r) + " = r" + num(r) + ";\n";
       result.passes.push_back(f.finish("matmul 4 rows"));
       Fragment rest(more);
       const std::string n = num(c_.n / 4), at = "(row >> 2) * " + n + " + i % " + n;
-      rest.functions = "void product(int b, int m, int n, out vec4 r0) {\nint row = b * " + num(c_.m) + " + m, at = (row >> 2) * " + n +
-                       " + (n >> 2), part = row & 3;\n";
+      rest.functions = "void product(int b, int m, int n, out vec4 r0) {\nint row = b * " + num(c_.m) +
+                       " + m, at = (row >> 2) * " + n + " + (n >> 2), part = row & 3;\n";
       for (int r = 0; r < 4; ++r)
         rest.functions += (r ? "else if (part == " : "if (part == ") + num(r) + ") r0 = " + rest.texel(first + r, "at") + ";\n";
       rest.functions += "}\n";
@@ -60,8 +60,8 @@ class Emitter {
     std::string& t = f.functions;
     t += "void product(int b, int m, int n";
     for (int j = 0; j < rows; ++j) t += ", out " + type + " r" + num(j);
-    t += ") {\nint a = " + num(c_.a_offset) + " + b * " + num(c_.a_batch) + " + m * " + num(c_.a_m) + ";\nint w = " + num(c_.b_offset) + " + b * " +
-         num(c_.b_batch) + " + n * " + num(c_.b_n) + ";\n";
+    t += ") {\nint a = " + num(c_.a_offset) + " + b * " + num(c_.a_batch) + " + m * " + num(c_.a_m) +
+         ";\nint w = " + num(c_.b_offset) + " + b * " + num(c_.b_batch) + " + n * " + num(c_.b_n) + ";\n";
     for (int j = 0; j < rows; ++j) t += "r" + num(j) + " = " + type + "(0.0);\n";
     const std::int64_t whole = c_.k / 4 * 4;
     if (whole > 0) {
@@ -72,7 +72,8 @@ class Emitter {
     }
     for (std::int64_t k = whole; k < c_.k; ++k) {
       const std::string at = "w + " + num(k * c_.b_k);
-      t += "{\n" + type + " b0 = " + (wide_ ? f.four(1, at, c_.b_n, aligned(c_.b_offset, c_.b_batch, k * c_.b_k)) : f.element(1, at)) + ";\n";
+      t += "{\n" + type +
+           " b0 = " + (wide_ ? f.four(1, at, c_.b_n, aligned(c_.b_offset, c_.b_batch, k * c_.b_k)) : f.element(1, at)) + ";\n";
       for (int j = 0; j < rows; ++j)
         t += "r" + num(j) + " += " + f.element(0, "a + " + num(j * c_.a_m + k * c_.a_k)) + " * b0;\n";
       t += "}\n";
@@ -106,7 +107,8 @@ class Emitter {
     const bool across = rows == 4 && c_.a_m == 1 && c_.a_k != 1 && aligned(c_.a_offset, c_.a_batch, c_.a_k);
     for (int j = 0; j < rows; ++j) {
       const std::string at = "a + " + num(j * (across ? c_.a_k : c_.a_m)) + " + " + k;
-      t += "vec4 a" + num(j) + " = " + f.four(0, at, across ? 1 : c_.a_k, across || aligned(c_.a_offset, c_.a_batch, c_.a_m)) + ";\n";
+      t += "vec4 a" + num(j) + " = " + f.four(0, at, across ? 1 : c_.a_k, across || aligned(c_.a_offset, c_.a_batch, c_.a_m)) +
+           ";\n";
     }
     return across;
   }
@@ -131,9 +133,10 @@ class Emitter {
     o.known = [](const Load& l) { return std::string(l.arg == 2 ? "r0" : ""); };
     const std::string n = num(wide_ ? c_.n / 4 : c_.n), type = wide_ ? "vec4" : "float";
     auto drawn = [&](const std::string& e) {
-      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(row / " + num(c_.m) + ", row % " + num(c_.m) + ", " + e + " % " + n +
-                      (wide_ ? " * 4" : "") + ", r0);\n";
-      if (!body.code.empty()) t += coordinates(body.space, e, "i", wide_ ? 4 : 1, o.index, Language::kGlsl) + print_code(body, o);
+      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(row / " + num(c_.m) + ", row % " +
+                      num(c_.m) + ", " + e + " % " + n + (wide_ ? " * 4" : "") + ", r0);\n";
+      if (!body.code.empty())
+        t += coordinates(body.space, e, "i", wide_ ? 4 : 1, o.index, Language::kGlsl) + print_code(body, o);
       return t;
     };
     std::vector<std::pair<int, std::string>> results;
@@ -156,8 +159,10 @@ class Emitter {
       f.body += "vec4 " + q + " = vec4(0.0);\n";
     }
     f.functions += "void at(int e" + parameters + ") {\n" + drawn("e") + assignments + "}\n";
-    f.body += "for (int lane = 0; lane < 4; lane++) {\nif (4 * i + lane < " + num(c_.batch * c_.m * c_.n) + ") at(4 * i + lane" + arguments + ");\n}\n";
-    for (std::size_t s = 0; s < results.size(); ++s) f.body += f.output(results[s].first) + " = q" + num(static_cast<std::int64_t>(s)) + ";\n";
+    f.body += "for (int lane = 0; lane < 4; lane++) {\nif (4 * i + lane < " + num(c_.batch * c_.m * c_.n) +
+              ") at(4 * i + lane" + arguments + ");\n}\n";
+    for (std::size_t s = 0; s < results.size(); ++s)
+      f.body += f.output(results[s].first) + " = q" + num(static_cast<std::int64_t>(s)) + ";\n";
   }
 
   const Kernel& k_;
@@ -168,6 +173,8 @@ class Emitter {
 
 }  // namespace
 
-Passes contract_passes(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps) { return Emitter(k, info, caps).run(); }
+Passes contract_passes(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps) {
+  return Emitter(k, info, caps).run();
+}
 
 }  // namespace tabgrad::codegen
