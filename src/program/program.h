@@ -39,7 +39,7 @@ struct Launch {
   double bytes = 0;  // distinct bytes read and written
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups, for shaders; of fragment shaders columns and rows of texels
   int first_row = 0;  // of the texels that a fragment shader draws
-  int index = 0;      // that a fragment shader may read: the time step
+  int index = 0;  // that a fragment shader may read: the time step
 };
 
 struct Entry {
@@ -47,7 +47,7 @@ struct Entry {
   std::vector<Launch> launches;
   std::int64_t arena_elements = 0;
   // Buffers that exchange their allocations after a run: an updated parameter, written beside the old one, and the old one.
-  std::vector<std::array<int, 2>> swaps;
+  std::vector<std::array<int, 2>> swaps{};
 };
 
 // The uniform block of shaders: little-endian words seed (low, high), step, 0, then the uniforms as f32 in the order of
