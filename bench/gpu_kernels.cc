@@ -69,8 +69,16 @@ int run(const std::vector<std::int64_t>& cubes, bool presets, bool memory, int r
   std::vector<Shape> shapes;
   for (std::int64_t n : cubes) shapes.push_back({n, n, n});
   if (presets)
-    for (const Shape& s : {Shape{1536, 1024, 256}, {1536, 384, 384}, {1024, 256, 1024}, {384, 384, 1536}, {256, 1024, 1536},
-                           {1024, 384, 96}, {1024, 96, 384}, {96, 384, 1024}, {1024, 768, 256}, {1536, 576, 192}})
+    for (const Shape& s : {Shape{1536, 1024, 256},
+                           {1536, 384, 384},
+                           {1024, 256, 1024},
+                           {384, 384, 1536},
+                           {256, 1024, 1536},
+                           {1024, 384, 96},
+                           {1024, 96, 384},
+                           {96, 384, 1024},
+                           {1024, 768, 256},
+                           {1536, 576, 192}})
       shapes.push_back(s);
   if (repeats >= 20) warm_up(options);
   for (const Shape& s : shapes)

@@ -40,10 +40,10 @@ int devices(const Common& options) {
     for (const webgpu::AdapterFacts& a : webgpu::list_adapters("")) {
       std::string features;
       for (const std::string& f : a.features) features += (features.empty() ? "" : ", ") + f;
-      std::fprintf(out, "webgpu %s%s\n       %s through %s, %s; %s\n       buffers up to %.0f MB, bound %.0f MB at once\n", a.name.c_str(),
-                   a.software ? " (software: it runs on the CPU, and slower than the cpu device)" : "", a.backend.c_str(),
-                   a.library.c_str(), a.driver.c_str(), features.c_str(), static_cast<double>(a.max_buffer_bytes) * 1e-6,
-                   static_cast<double>(a.max_binding_bytes) * 1e-6);
+      std::fprintf(out, "webgpu %s%s\n       %s through %s, %s; %s\n       buffers up to %.0f MB, bound %.0f MB at once\n",
+                   a.name.c_str(), a.software ? " (software: it runs on the CPU, and slower than the cpu device)" : "",
+                   a.backend.c_str(), a.library.c_str(), a.driver.c_str(), features.c_str(),
+                   static_cast<double>(a.max_buffer_bytes) * 1e-6, static_cast<double>(a.max_binding_bytes) * 1e-6);
       adapters.push_back({{"device", "webgpu"},
                           {"name", a.name},
                           {"vendor", a.vendor},
@@ -64,11 +64,11 @@ int devices(const Common& options) {
   if (adapters.empty()) std::fprintf(out, "webgpu none: %s\n", none.c_str());
   if (options.json.empty()) return kOk;
   nlohmann::ordered_json json{{"devices",
-                                     {{{"device", "cpu"},
-                                       {"name", name},
-                                       {"hardware_threads", cores},
-                                       {"threads", threads},
-                                       {"instruction_set", cpu::instruction_set()}}}}};
+                               {{{"device", "cpu"},
+                                 {"name", name},
+                                 {"hardware_threads", cores},
+                                 {"threads", threads},
+                                 {"instruction_set", cpu::instruction_set()}}}}};
   for (auto& a : adapters) json["devices"].push_back(std::move(a));
   write_output(options.json, json.dump(2) + "\n");
   return kOk;

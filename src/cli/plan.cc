@@ -181,7 +181,9 @@ void add_plan(CLI::App& app, Command& command) {
   for (const GptConfig& c : gpt_presets()) presets += (presets.empty() ? "" : "|") + c.name;
   sub->add_option("--preset", o->preset, "A language model: " + presets)->type_name("NAME");
   sub->add_option("--model", o->model, "Or a forecaster: lstm|gru|transformer")->type_name("NAME");
-  sub->add_option("--target", o->target, "The target to compile for: cpu|webgpu|webgl; needs no such device")->type_name("NAME")->capture_default_str();
+  sub->add_option("--target", o->target, "The target to compile for: cpu|webgpu|webgl; needs no such device")
+      ->type_name("NAME")
+      ->capture_default_str();
   sub->add_flag("--dump", o->dump, "List every launch with its kernel's code");
   add_common_options(*sub, o->common);
   const auto size = [&](const char* name, auto& value, const char* help) {

@@ -59,8 +59,8 @@ Series make_series(const Table& table, const SeriesOptions& options);
 
 // When each row of a table was, in the file's order and as make_series finds it.
 struct RowTimes {
-  std::string name;           // of the time column; "" when rows are just in order
-  bool calendar = false;      // seconds (data/time.h) rather than plain numbers
+  std::string name;  // of the time column; "" when rows are just in order
+  bool calendar = false;  // seconds (data/time.h) rather than plain numbers
   std::vector<double> times;  // NaN where missing
 };
 RowTimes row_times(const Table& table, const SeriesOptions& options = {});

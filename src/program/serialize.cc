@@ -137,7 +137,8 @@ class Reader {
       for (const fbs::Dims* d : *f.arg_dims()) out.arg_dims.push_back(to_vector(d->sizes()));
     out.weight_decay = to_vector(f.weight_decay());
     if (f.shader()) {
-      out.shader = {to_text(f.shader()->name()), to_text(f.shader()->text()), {}, f.shader()->uniforms(), f.shader()->fragment()};
+      out.shader = {
+          to_text(f.shader()->name()), to_text(f.shader()->text()), {}, f.shader()->uniforms(), f.shader()->fragment()};
       if (f.shader()->args())
         for (const fbs::ShaderArg* x : *f.shader()->args()) out.shader.args.push_back({x->written(), x->elements()});
     }
@@ -202,8 +203,14 @@ Program parse_program(const std::uint8_t* bytes, std::size_t size, const std::st
       for (std::size_t i = 0; i < swaps.size(); i += 2) entry.swaps.push_back({swaps[i], swaps[i + 1]});
       if (e->launches())
         for (const fbs::Launch* l : *e->launches()) {
-          entry.launches.push_back({l->kernel(), to_vector(l->args()), to_text(l->label()), l->flops(), l->bytes(), {1, 1, 1},
-                                    l->first_row(), l->index()});
+          entry.launches.push_back({l->kernel(),
+                                    to_vector(l->args()),
+                                    to_text(l->label()),
+                                    l->flops(),
+                                    l->bytes(),
+                                    {1, 1, 1},
+                                    l->first_row(),
+                                    l->index()});
           const std::vector<std::uint32_t> grid = to_vector(l->grid());
           if (grid.size() == 3) std::copy(grid.begin(), grid.end(), entry.launches.back().grid.begin());
         }

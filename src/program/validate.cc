@@ -56,7 +56,8 @@ class Validator {
   void buffer(const Buffer& b) const {
     const std::int64_t n = product(b.dims);
     if (b.role == BufferRole::kConstant) check(static_cast<std::int64_t>(b.data.size()) == n * 4, "constant data");
-    if (b.role == BufferRole::kActivation && b.pack < 0) check(b.arena_offset >= 0 && b.arena_offset <= kLargest, "arena offset");
+    if (b.role == BufferRole::kActivation && b.pack < 0)
+      check(b.arena_offset >= 0 && b.arena_offset <= kLargest, "arena offset");
     if (b.pack == -1) return;
     check(b.role == BufferRole::kParameter || b.role == BufferRole::kState || b.role == BufferRole::kActivation, "packed role");
     check(b.pack >= 0 && b.pack < static_cast<int>(program_.packs.size()) && b.pack_offset >= 0, "pack");
@@ -162,7 +163,8 @@ class Validator {
       if (a < 0) continue;
       const Buffer& b = program_.buffers[static_cast<std::size_t>(a)];
       args.back() = {num_elements(b.dims), b.dtype};
-      if (b.role == BufferRole::kActivation && b.pack < 0) check(b.arena_offset + args.back().elements <= entry.arena_elements, "activation");
+      if (b.role == BufferRole::kActivation && b.pack < 0)
+        check(b.arena_offset + args.back().elements <= entry.arena_elements, "activation");
     }
     switch (k.kind) {
       case KernelKind::kMap: body(k.body, args, k.body.space); break;
