@@ -1,6 +1,6 @@
 # Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
 .DEFAULT_GOAL := help
-.PHONY: engine-web peers-web curve-web help setup build test demo site serve bench bundle peers format clean
+.PHONY: test-gpu engine-web peers-web curve-web help setup build test demo site serve bench bundle peers format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -13,6 +13,9 @@ build: setup ## build/native/tabgrad
 
 test: ## format, layers, sizes, native tests, sanitizer tests, fuzz targets
 	@tools/test
+
+test-gpu: site ## the tests of WebGPU and WebGL2 in Chromium on a software GPU, and of the language-model page (long)
+	@tools/toolchain/run npx vitest run --config tests/web/vitest.config.ts webgpu webgl lm
 
 demo: build site ## train an LSTM on Seattle's weather, in the shell and in a browser, and compare it with honest baselines
 	@tools/demo
