@@ -146,7 +146,7 @@ onEvent((event) => {
         const { progress } = event;
         if (progress.run !== current.facts.run) return;
         current.history.add(progress);
-        keepSpeed(current.facts, progress.stepsPerSecond);
+        if (progress.state === 'paused') keepSpeed(current.facts, progress.stepsPerSecond);
         change(progress.run, { progress, state: progress.state });
         return;
       }
@@ -156,6 +156,7 @@ onEvent((event) => {
         return;
       case 'lm.ended':
         change(event.result.run, { state: 'ended', result: event.result });
+        if (event.result.msPerStep > 0) keepSpeed(current.facts, 1000 / event.result.msPerStep);
         return;
       case 'lm.failed':
         change(event.run, { state: 'failed', error: explain(event.error).text });

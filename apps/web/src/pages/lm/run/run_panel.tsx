@@ -101,8 +101,9 @@ function figures(run: Run): Stat[] {
   ];
 }
 
-function computedBy({ device, state }: Run): string {
-  return state === 'ended' ? '' : `Computed by ${device.description}. ${device.reason}`;
+/** A finished run that was opened again was computed in another session. */
+function computedBy({ device, state, progress }: Run): string {
+  return state === 'ended' && !progress ? '' : `Computed by ${device.description}. ${device.reason}`;
 }
 
 function saved({ savedStep, state }: Run): string {
