@@ -94,8 +94,8 @@ describe('errors', () => {
   test('a browser without float textures, or whose textures lose bits, is refused with the reason', async () => {
     const without = await error(async () => {
       const real = WebGL2RenderingContext.prototype.getExtension;
-      WebGL2RenderingContext.prototype.getExtension = function (name: string) {
-        return name === 'EXT_color_buffer_float' ? null : real.call(this, name);
+      WebGL2RenderingContext.prototype.getExtension = function (this: WebGL2RenderingContext, name: string) {
+        return name === 'EXT_color_buffer_float' ? null : (real as (name: string) => unknown).call(this, name);
       } as typeof real;
       try {
         await tg.openWebGl();
