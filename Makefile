@@ -16,7 +16,7 @@ test: ## format, layers, sizes, native tests, sanitizer tests, fuzz targets
 
 test-gpu: build site ## the tests of WebGPU natively, of WebGPU and WebGL2 in Chromium, and of the language-model page (long)
 	@TABGRAD_GPU_TESTS=1 tools/toolchain/run ctest --preset native -R '^(cases|webgpu)$$'
-	@tools/toolchain/run npx vitest run --config tests/web/vitest.config.ts webgpu webgl lm
+	@tools/toolchain/run npx vitest run --config tests/web/vitest.config.ts webgpu webgl lm op_table
 
 demo: build site ## train an LSTM on Seattle's weather, in the shell and in a browser, and compare it with honest baselines
 	@tools/demo
