@@ -3,7 +3,6 @@ import json
 import math
 import signal
 import subprocess
-import time
 
 from harness import DATA, PROGRAM, expect, tabgrad, test
 
@@ -75,14 +74,18 @@ def lm_several_texts_and_going_on_from_a_model(folder):
     expect(code == 2 and "sizes" in errors, code, errors)
 
 
-def interrupt(text, out, how, after):
-    """Kills a run once its checkpoint shows that it is well under way."""
+def interrupt(text, out, how):
+    """Signals a run once it says that it is well under way."""
     process = subprocess.Popen([PROGRAM, "train", "lm", "--text", str(text), *SMALL, "--steps", "3000", "--eval-every", "500",
                                 "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(after)
+    shown = ""
+    for line in process.stdout:
+        shown += line
+        if line.startswith("step 500/"):
+            break
     process.send_signal(how)
     output, errors = process.communicate(timeout=60)
-    return process.returncode, output, errors
+    return process.returncode, shown + output, errors
 
 
 @test
@@ -93,7 +96,7 @@ def lm_interrupted_runs_resume_with_the_same_losses(folder):
     whole = json.loads((folder / "whole.json").read_text())
     for name, how in (("killed", signal.SIGKILL), ("stopped", signal.SIGINT)):
         out = folder / name
-        code, output, errors = interrupt(text, out, how, 0.7)
+        code, output, errors = interrupt(text, out, how)
         if how == signal.SIGINT:
             expect(code == 0 and "--resume" in output, code, output, errors)
         code, output, errors = tabgrad("train", "lm", "--text", text, "--out", out, "--resume", "--json", folder / "r.json")
