@@ -1,7 +1,9 @@
 #include "codegen/printer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 namespace tabgrad::codegen {
@@ -201,6 +203,14 @@ std::string print_code(const Body& body, const PrintOptions& o) {
     out += constant(o.language, type.c_str(), name(static_cast<int>(i))) + text + ";\n";
   }
   return out;
+}
+
+int uniform_vectors(const std::string& text) {
+  int vectors = text.find("tg_u[") != std::string::npos ? 1 : 0;
+  const std::string call = "tg_uniform(";
+  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1))
+    vectors = std::max(vectors, (4 + std::atoi(text.c_str() + at + call.size())) / 4 + 1);
+  return vectors;
 }
 
 }  // namespace tabgrad::codegen

@@ -37,6 +37,9 @@ struct PrintOptions {
 // Statements that compute the body's instructions; instruction i is then `prefix`i. Stores are the caller's.
 std::string print_code(const Body& body, const PrintOptions& options);
 
+// Uniform k lies in word 4 + k of the block. The vectors of four words that a shader's text needs.
+int uniform_vectors(const std::string& text);
+
 // True when four neighbours of every random number's elements are one block of the generator, so that width 4 prints them too
 // (GLSL alone has the function).
 bool random_by_fours(const Body& body);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "codegen/printer.h"
 #include "codegen/templates.h"
 
 namespace tabgrad::codegen {
@@ -83,15 +84,6 @@ std::string needed_functions(const std::string& text) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (needed[i]) out += all[i].second;
   return out;
-}
-
-// Uniform k lies in word 4 + k of the block. The vectors of four words that a text needs.
-int uniform_vectors(const std::string& text) {
-  int vectors = text.find("tg_u[") != std::string::npos ? 1 : 0;
-  const std::string call = "tg_uniform(";
-  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1))
-    vectors = std::max(vectors, (4 + std::atoi(text.c_str() + at + call.size())) / 4 + 1);
-  return vectors;
 }
 
 // The workgroup arrays of a shader: the parts' n-th arrays of a type are one, of the largest size.

@@ -170,4 +170,24 @@ bool follow_views(const Graph& graph, const std::vector<bool>& stored, Value v, 
   return true;
 }
 
+Value scratch_value(Graph& graph, Dims dims) {
+  Node node;
+  node.outputs = {{std::move(dims), DType::kF32}};
+  graph.nodes.push_back(std::move(node));
+  return {static_cast<int>(graph.nodes.size()) - 1, 0};
+}
+
+std::vector<codegen::ArgInfo> arg_infos(const Graph& graph, const std::vector<Value>& args) {
+  std::vector<codegen::ArgInfo> infos;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    codegen::ArgInfo& info = infos.emplace_back();
+    if (!args[a].valid()) continue;
+    info.elements = num_elements(graph.dims(args[a]));
+    info.ids = graph.type(args[a]).dtype == DType::kI32;
+    const auto first = std::find(args.begin(), args.end(), args[a]) - args.begin();
+    if (first < static_cast<std::ptrdiff_t>(a)) info.same_as = static_cast<int>(first);
+  }
+  return infos;
+}
+
 }  // namespace tabgrad

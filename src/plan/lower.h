@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/part.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
@@ -40,5 +41,9 @@ class BodyBuilder {
 // How an operand of a matrix product lies in its buffer: follows views only. Returns false and sets `blocked` when the operand
 // must be stored first.
 bool follow_views(const Graph& graph, const std::vector<bool>& stored, Value v, Value& base, FlatAccess& at, int& blocked);
+
+// For kernels that become shaders: a value that only they use, and what a generator must know of a kernel's arguments.
+Value scratch_value(Graph& graph, Dims dims);
+std::vector<codegen::ArgInfo> arg_infos(const Graph& graph, const std::vector<Value>& args);
 
 }  // namespace tabgrad

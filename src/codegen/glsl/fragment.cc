@@ -46,15 +46,6 @@ std::string needed_functions(const std::string& text) {
   return needed;
 }
 
-// Uniform k lies in word 4 + k of the block. The vectors of four words that a text needs.
-int uniform_vectors(const std::string& text) {
-  int vectors = text.find("tg_u[") != std::string::npos ? 1 : 0;
-  const std::string call = "tg_uniform(";
-  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1))
-    vectors = std::max(vectors, (4 + std::atoi(text.c_str() + at + call.size())) / 4 + 1);
-  return vectors;
-}
-
 std::string place(const TextureShape& shape, const std::string& i) {
   if (shape.width == 1) return "ivec2(0)";
   const int shift = std::bit_width(static_cast<std::uint64_t>(shape.width)) - 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/glsl/glsl.h"
+#include "plan/lower.h"
 #include "plan/passes.h"
 
 namespace tabgrad {
@@ -19,13 +20,6 @@ class Drawing {
   }
 
  private:
-  Value new_value(Dims dims) {
-    Node node;
-    node.outputs = {{std::move(dims), DType::kF32}};
-    graph_.nodes.push_back(std::move(node));
-    return {static_cast<int>(graph_.nodes.size()) - 1, 0};
-  }
-
   void check_size(const codegen::Pass& pass, const PlanKernel& k) const {
     for (const ShaderArg& a : pass.shader.args) {
       const TextureShape shape = texture_shape(a.elements);
@@ -48,20 +42,10 @@ class Drawing {
 
   void lower(const PlanKernel& k) {
     check_ids(k);
-    std::vector<codegen::ArgInfo> info;
     std::vector<Value> values = k.args;
-    for (std::size_t a = 0; a < values.size(); ++a) {
-      codegen::ArgInfo i;
-      if (values[a].valid()) {
-        i.elements = num_elements(graph_.dims(values[a]));
-        i.ids = graph_.type(values[a]).dtype == DType::kI32;
-        const auto first = std::find(values.begin(), values.end(), values[a]) - values.begin();
-        if (first < static_cast<std::ptrdiff_t>(a)) i.same_as = static_cast<int>(first);
-      }
-      info.push_back(i);
-    }
+    const std::vector<codegen::ArgInfo> info = arg_infos(graph_, values);
     codegen::Passes drawn = codegen::draw(k.kernel, info, caps_);
-    for (Dims& dims : drawn.scratch) values.push_back(new_value(std::move(dims)));
+    for (Dims& dims : drawn.scratch) values.push_back(scratch_value(graph_, std::move(dims)));
     for (codegen::Pass& pass : drawn.passes) {
       check_size(pass, k);
       PlanKernel out;

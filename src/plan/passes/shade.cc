@@ -8,6 +8,7 @@
 
 #include "codegen/part.h"
 #include "codegen/wgsl.h"
+#include "plan/lower.h"
 #include "plan/passes.h"
 
 namespace tabgrad {
@@ -37,13 +38,6 @@ class Shading {
   }
 
  private:
-  Value new_value(Dims dims) {
-    Node node;
-    node.outputs = {{std::move(dims), DType::kF32}};
-    graph_.nodes.push_back(std::move(node));
-    return {static_cast<int>(graph_.nodes.size()) - 1, 0};
-  }
-
   // Activations lie in one allocation, which nearly every launch writes somewhere, and so do packed gradients.
   bool in_arena(Value v) const {
     if (graph_.node(v).op == Op::kInput) return false;
@@ -53,21 +47,12 @@ class Shading {
   }
 
   void lower(const PlanKernel& k) {
-    std::vector<codegen::ArgInfo> info;
     std::vector<Value> values = k.args;
-    for (std::size_t a = 0; a < values.size(); ++a) {
-      codegen::ArgInfo i;
-      if (values[a].valid()) {
-        i.elements = num_elements(graph_.dims(values[a]));
-        if (const KernelPlan::Pack* pack = k.packed ? pack_led_by(values[a]) : nullptr) i.elements = pack->elements;
-        i.ids = graph_.type(values[a]).dtype == DType::kI32;
-        const auto first = std::find(values.begin(), values.end(), values[a]) - values.begin();
-        if (first < static_cast<std::ptrdiff_t>(a)) i.same_as = static_cast<int>(first);
-      }
-      info.push_back(i);
-    }
+    std::vector<codegen::ArgInfo> info = arg_infos(graph_, values);
+    for (std::size_t a = 0; k.packed && a < values.size(); ++a)
+      if (const KernelPlan::Pack* pack = pack_led_by(values[a])) info[a].elements = pack->elements;
     codegen::Parts parts = codegen::generate(k.kernel, info, uniforms_, caps_);
-    for (const Dims& dims : parts.scratch) values.push_back(new_value(dims));
+    for (const Dims& dims : parts.scratch) values.push_back(scratch_value(graph_, dims));
     double flops = k.flops;  // of the first piece
     for (codegen::Part& part : parts.parts) {
       pieces_.push_back({std::move(part), values, k.label, flops, k.packed});
