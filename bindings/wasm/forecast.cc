@@ -225,9 +225,8 @@ void ForecastSession::judge(const Clock& before, Reply& reply) {
   const ForecastResult& r = *result_;
   const ForecastModel& model = r.model;
   const Series& series = job().series();
-  const double timed = static_cast<double>(trainer.timed_steps());
-  facts_ = {job().session().device(), timed > 0 ? 1e3 * trainer.timed_seconds() / timed : before.ms_per_step,
-            before.seconds + trained_seconds_, job().parameters()};
+  const double ms = trainer.timer().ms_per_step();
+  facts_ = {job().session().device(), ms > 0 ? ms : before.ms_per_step, before.seconds + trained_seconds_, job().parameters()};
   const char* title = forecaster_title(job().settings().model.kind);
 
   Json metrics = Json::array({metric_row(title, model.metrics)});

@@ -212,13 +212,12 @@ void LmSession::train(const Json& patch, bool from_model, const std::string& dev
 }
 
 void LmSession::restore(std::string_view bytes, bool ended, const std::string& device, Reply& reply) {
-  const std::string saved(bytes);
-  const LmSettings settings = checkpoint_settings(saved, "the saved run");
+  const LmCheckpoint saved = parse_lm_checkpoint(bytes, "the saved run");
   TG_CHECK(corpus_ != nullptr);
   writing_.reset();
   job_.reset();
-  auto job = std::make_unique<LmJob>(corpus_, tokenizer_, settings, options_on(device));
-  job->restore(saved, "the saved run");
+  auto job = std::make_unique<LmJob>(corpus_, tokenizer_, saved.settings, options_on(device));
+  job->restore(saved);
   LmTrainer& trainer = job->trainer();
   if (ended && trainer.state().end == EndReason::kNone) {
     trainer.request_stop();
@@ -274,8 +273,8 @@ void LmSession::measure(Reply& reply) const {
   LmTrainer& trainer = job.trainer();
   while (trainer.advance() != LmTrainer::Event::kEnd) {
   }
-  const double seconds = trainer.timed_seconds();
-  reply.json = seconds > 0 ? job.step_flops() * static_cast<double>(trainer.timed_steps()) / seconds : 0.0;
+  const double ms = trainer.timer().ms_per_step();
+  reply.json = ms > 0 ? job.step_flops() / ms * 1e3 : 0.0;
 }
 
 void LmSession::history(Reply& reply) const { numbers(0, reply); }

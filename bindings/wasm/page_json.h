@@ -1,10 +1,10 @@
 // Between the engine's settings and a page's: a seed has 64 bits, more than a number of JavaScript, so the page sees digits.
 #pragma once
 
-#include <chrono>
 #include <cmath>
 #include <string>
 
+#include "base/clock.h"
 #include "train/json_fields.h"
 #include "train/trainer.h"
 
@@ -43,10 +43,6 @@ inline const char* end_word(EndReason end) {
     case EndReason::kTimeLimit: return "stopped";
   }
   TG_CHECK(false);
-}
-
-inline double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace tabgrad::wasm

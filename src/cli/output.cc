@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 
@@ -18,6 +19,12 @@ std::size_t cells(const std::string& text) {
 }
 
 }  // namespace
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
 
 std::vector<std::string> table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;

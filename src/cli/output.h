@@ -10,6 +10,9 @@
 
 namespace tabgrad::cli {
 
+// The number with this many digits after the point.
+std::string fixed(double value, int digits);
+
 // Lines of a table whose first column is left-aligned, the rest right-aligned. The first row is the head.
 std::vector<std::string> table(const std::vector<std::vector<std::string>>& rows);
 

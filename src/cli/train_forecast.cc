@@ -5,7 +5,6 @@
 //
 // Ends: Ctrl-C, the time limit and early stopping all keep the best weights, write everything and exit 0; a run that
 // diverged keeps them too and exits 1.
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/forecast_options.h"
@@ -30,16 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr double kCheckpointSeconds = 2;  // at least this long between two checkpoints
 constexpr const char* kReportFile = "report.html";
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
-}
 
 class TrainForecast {
  public:
@@ -198,7 +188,7 @@ class TrainForecast {
     seconds_ = seconds_since(start);
     if (trainer.state().end != EndReason::kDiverged) checkpoint();
     progress_.print(str(trainer.state().message, " ", trainer.state().step - first_step, " steps in ", clock_text(seconds_),
-                        ", ", fixed(ms_per_step(trainer), 2), " ms a step."));
+                        ", ", fixed(trainer.timer().ms_per_step(), 2), " ms a step."));
   }
 
   static std::string progress_line(const Trainer& trainer, double rate, std::int64_t total) {
@@ -219,10 +209,6 @@ class TrainForecast {
     return line;
   }
 
-  static double ms_per_step(const Trainer& trainer) {
-    return trainer.timed_steps() > 0 ? 1e3 * trainer.timed_seconds() / static_cast<double>(trainer.timed_steps()) : 0;
-  }
-
   void show_metrics(const ForecastJob& job, const Metrics& metrics, const std::vector<NamedMetrics>& baselines) {
     print(metrics_table(forecaster_title(job.settings().model.kind), metrics, baselines));
   }
@@ -240,7 +226,7 @@ class TrainForecast {
       progress_.print("\nNothing was saved: give --out DIR to keep the model and a report.");
       return;
     }
-    const RunFacts facts{job.session().device(), ms_per_step(job.trainer()), seconds_, job.parameters()};
+    const RunFacts facts{job.session().device(), job.trainer().timer().ms_per_step(), seconds_, job.parameters()};
     save_model(options_.out, result.model, result.weights);
     write_file_atomically((fs::path(options_.out) / kReportFile).string(),
                           report_html(job, job.trainer().state(), result, facts));
@@ -265,7 +251,7 @@ class TrainForecast {
     json["season"] = job.recipe().season;
     json["parameters"] = job.parameters();
     json["seed"] = trainer.config().seed;
-    json["ms_per_step"] = ms_per_step(trainer);
+    json["ms_per_step"] = trainer.timer().ms_per_step();
     json["train_seconds"] = seconds_;
     json["steps"] = s.step;
     json["epochs"] = s.epoch;

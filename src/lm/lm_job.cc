@@ -147,22 +147,31 @@ std::string LmJob::checkpoint() {
   LmTrainerState copy = trainer_->state();
   fields(writer, copy);
   return write_safetensors(trainer_->save(),
-                           {{"trainer", state.dump()}, {"settings", to_json(settings_)}, {"data", hash_text(corpus_->hash())}});
+                           {{"trainer", state.dump()}, {"settings", to_json(settings_)}, {"data", data_hash()}});
 }
 
-void LmJob::restore(const std::string& bytes, const std::string& file) {
-  const Safetensors saved = read_safetensors(bytes, file);
-  if (metadata(saved, "data", file) != hash_text(corpus_->hash()))
-    fail(file, ": the text has changed since the interrupted run. Give the same text, or train anew without --resume.");
+void LmJob::restore(const LmCheckpoint& saved) {
+  if (saved.data_hash != data_hash())
+    fail(saved.file, ": the text has changed since the interrupted run. Give the same text, or train anew without --resume.");
+  trainer_->restore(saved.state, saved.tensors);
+}
+
+const std::string& LmJob::data_hash() {
+  if (data_hash_.empty()) data_hash_ = hash_text(corpus_->hash());
+  return data_hash_;
+}
+
+LmCheckpoint parse_lm_checkpoint(std::string_view bytes, const std::string& file) {
+  Safetensors saved = read_safetensors(bytes, file);
+  LmCheckpoint checkpoint;
+  checkpoint.file = file;
+  checkpoint.settings = lm_settings_from_json(metadata(saved, "settings", file), file + " (settings)");
+  checkpoint.data_hash = metadata(saved, "data", file);
   const Json json = parse_json(metadata(saved, "trainer", file), file + " (trainer)");
   FieldReader reader(json, file + " (trainer)", "");
-  LmTrainerState state;
-  fields(reader, state);
-  trainer_->restore(state, saved.tensors);
-}
-
-LmSettings checkpoint_settings(const std::string& bytes, const std::string& file) {
-  return lm_settings_from_json(metadata(read_safetensors(bytes, file), "settings", file), file + " (settings)");
+  fields(reader, checkpoint.state);
+  checkpoint.tensors = std::move(saved.tensors);
+  return checkpoint;
 }
 
 }  // namespace tabgrad

@@ -46,6 +46,17 @@ StepCost step_cost(const Program& program, const LmSettings& settings);
 // What the person should know before it starts: passes over the text, a text too small for the model.
 std::vector<std::string> lm_notices(const LmSettings& settings, const Corpus& corpus, std::int64_t parameters);
 
+// What LmJob::checkpoint() wrote.
+struct LmCheckpoint {
+  std::string file;  // its name, for messages
+  LmSettings settings;
+  std::string data_hash;  // of the corpus
+  LmTrainerState state;
+  NamedTensors tensors;  // LmTrainer::save()
+};
+// Throws Error naming the file and what is damaged.
+LmCheckpoint parse_lm_checkpoint(std::string_view bytes, const std::string& file);
+
 class LmJob {
  public:
   // settings.model.vocabulary becomes the tokenizer's, unless it is larger: a model may know more tokens. start: weights to go
@@ -74,21 +85,20 @@ class LmJob {
   LmModel model();
   // The run as it stands, as the bytes of one file.
   std::string checkpoint();
-  // Goes on with a run saved by checkpoint(). `file` is for messages. Throws Error when data or settings differ.
-  void restore(const std::string& bytes, const std::string& file);
+  // Goes on with a saved run. Throws Error when data or settings differ.
+  void restore(const LmCheckpoint& saved);
 
  private:
+  const std::string& data_hash();  // computed once: a text can have billions of tokens
+
   std::shared_ptr<const Corpus> corpus_;
   Tokenizer tokenizer_;
   LmSettings settings_;
   std::vector<ParameterSpec> parameters_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<LmTrainer> trainer_;
-  std::string initial_hash_;
+  std::string initial_hash_, data_hash_;
   std::vector<std::string> notices_;
 };
-
-// The settings inside a checkpoint.
-LmSettings checkpoint_settings(const std::string& bytes, const std::string& file);
 
 }  // namespace tabgrad

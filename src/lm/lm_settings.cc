@@ -12,11 +12,7 @@ void fields(Fields& f, LmTrainerConfig& t) {
   f.integer("accumulate", t.accumulate, 1, kMaxCount);
   f.integer("eval_every", t.eval_every, 1, kMaxCount);
   f.integer("eval_batches", t.eval_batches, 1, kMaxCount);
-  f.word("schedule", t.schedule, schedule_kind_name, schedule_kind_from);
-  f.number("learning_rate", t.learning_rate, 0, 1e6);
-  f.number("warmup", t.warmup, 0, 1);
-  f.seed("seed", t.seed);
-  f.group("optimizer", [&](auto& g) { fields(g, t.optimizer); });
+  rate_fields(f, t);
 }
 
 template <typename Fields>

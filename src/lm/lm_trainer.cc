@@ -4,31 +4,20 @@
 #include <cmath>
 #include <utility>
 
-#include "base/error.h"
+#include "base/clock.h"
+#include "base/option_check.h"
 #include "nn/train_step.h"
-#include "train/burst.h"
+#include "train/optimizer_fields.h"
 
 namespace tabgrad {
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
 
 void check_lm_trainer(const LmTrainerConfig& c) {
-  const auto need = [](bool good, const char* option, auto value, const char* allowed) {
-    if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
-  };
-  need(c.steps >= 1 && c.steps <= 1'000'000'000, "steps", c.steps, "give a whole number from 1");
-  need(c.accumulate >= 1 && c.accumulate <= 1'000'000, "accumulate", c.accumulate, "give a number of batches from 1");
-  need(c.eval_every >= 1, "eval-every", c.eval_every, "give a number of steps from 1");
-  need(c.eval_batches >= 1, "eval-batches", c.eval_batches, "give a number of batches from 1");
-  need(c.learning_rate > 0 && c.learning_rate <= 1e6, "lr", c.learning_rate, "give a rate above 0");
-  need(c.warmup >= 0 && c.warmup <= 1, "warmup", c.warmup, "give the part of all steps, from 0 to 1");
-  need(c.max_seconds >= 0, "max-minutes", c.max_seconds / 60, "give minutes above 0");
-  need(c.optimizer.weight_decay >= 0, "weight-decay", c.optimizer.weight_decay, "give a number from 0");
+  need_option(c.steps >= 1 && c.steps <= 1'000'000'000, "steps", c.steps, "give a whole number from 1");
+  need_option(c.accumulate >= 1 && c.accumulate <= 1'000'000, "accumulate", c.accumulate, "give a number of batches from 1");
+  need_option(c.eval_every >= 1, "eval-every", c.eval_every, "give a number of steps from 1");
+  need_option(c.eval_batches >= 1, "eval-batches", c.eval_batches, "give a number of batches from 1");
+  check_rates(c);
+  need_option(c.optimizer.weight_decay >= 0, "weight-decay", c.optimizer.weight_decay, "give a number from 0");
 }
 
 LmTrainer::LmTrainer(Session& session, const Corpus& corpus, const GptConfig& model, const std::vector<std::string>& parameters,
@@ -47,11 +36,7 @@ LmTrainer::LmTrainer(Session& session, const Corpus& corpus, const GptConfig& mo
       started_(std::chrono::steady_clock::now()) {
   check_lm_trainer(config_);
   corpus_.check_context(context_);
-  schedule_.kind = config_.schedule;
-  schedule_.peak = config_.learning_rate;
-  schedule_.total_steps = config_.steps;
-  schedule_.warmup_steps = std::llround(config_.warmup * static_cast<double>(config_.steps));
-  schedule_.drop_every = std::max<std::int64_t>(1, (config_.steps - schedule_.warmup_steps + 2) / 3);
+  schedule_ = make_schedule(config_.schedule, config_.learning_rate, config_.warmup, config_.steps);
 }
 
 bool LmTrainer::validation_due() const {
@@ -167,7 +152,7 @@ std::int64_t LmTrainer::whole_steps() {
   };
   // Up to the next validation. The first step of a process is timed by nobody, so it comes alone.
   const std::int64_t left = std::min(config_.steps - first, config_.eval_every - first % config_.eval_every);
-  return run_burst(session_, timed_steps_ < 0 ? 1 : left, issue, settle);
+  return run_burst(session_, timer_.before_first() ? 1 : left, issue, settle);
 }
 
 std::int64_t LmTrainer::step_in_pieces() {
@@ -193,12 +178,7 @@ void LmTrainer::steps() {
     state_.best_step = state_.step;
     best_.capture(session_);
   }
-  if (timed_steps_ < 0) {
-    timed_steps_ = 0;
-  } else {
-    timed_steps_ += taken;
-    timed_seconds_ += seconds_since(start);
-  }
+  timer_.add(taken, seconds_since(start));
 }
 
 void LmTrainer::end(EndReason reason, std::string message) {

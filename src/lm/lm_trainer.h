@@ -22,6 +22,7 @@
 #include "graph/compose/compose.h"
 #include "lm/corpus.h"
 #include "models/gpt_config.h"
+#include "train/burst.h"
 #include "train/schedule.h"
 #include "train/session_tensors.h"
 #include "train/trainer.h"
@@ -74,9 +75,7 @@ class LmTrainer {
   double last_rate() const { return last_rate_; }
   double rate_of(std::int64_t step) const { return learning_rate(schedule_, step); }  // steps count from 1
   bool validating() const { return validating_ >= 0; }
-  // Steps of this process and the seconds that they took, the first left out (it warms caches).
-  std::int64_t timed_steps() const { return timed_steps_; }
-  double timed_seconds() const { return timed_seconds_; }
+  const StepTimer& timer() const { return timer_; }
 
   // Mean loss over the whole validation part of the weights in the session, nats a token.
   double validate_all();
@@ -121,8 +120,7 @@ class LmTrainer {
   std::atomic<bool> stop_{false};
   std::chrono::steady_clock::time_point started_;
   double last_rate_ = 0;
-  std::int64_t timed_steps_ = -1;
-  double timed_seconds_ = 0;
+  StepTimer timer_;
 };
 
 }  // namespace tabgrad

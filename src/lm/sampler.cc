@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
+#include "base/option_check.h"
 #include "tensor/philox.h"
 
 namespace tabgrad {
@@ -14,14 +14,12 @@ constexpr std::uint32_t kDrawStream = 0x44524157;
 }  // namespace
 
 void check_sampling(const SamplingOptions& o) {
-  const auto need = [](bool good, const char* option, auto value, const char* allowed) {
-    if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
-  };
-  need(o.temperature >= 0 && o.temperature <= 100, "temperature", o.temperature, "give a number from 0 (the likeliest) to 100");
-  need(o.top_k >= 0, "top-k", o.top_k, "give a number of tokens, or 0 for all");
-  need(o.top_p > 0 && o.top_p <= 1, "top-p", o.top_p, "give a probability above 0, at most 1");
-  need(o.repetition_penalty >= 1 && o.repetition_penalty <= 100, "repetition-penalty", o.repetition_penalty,
-       "give a number from 1 (none) to 100");
+  need_option(o.temperature >= 0 && o.temperature <= 100, "temperature", o.temperature,
+              "give a number from 0 (the likeliest) to 100");
+  need_option(o.top_k >= 0, "top-k", o.top_k, "give a number of tokens, or 0 for all");
+  need_option(o.top_p > 0 && o.top_p <= 1, "top-p", o.top_p, "give a probability above 0, at most 1");
+  need_option(o.repetition_penalty >= 1 && o.repetition_penalty <= 100, "repetition-penalty", o.repetition_penalty,
+              "give a number from 1 (none) to 100");
 }
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options_); }

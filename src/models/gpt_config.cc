@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/error.h"
+#include "base/option_check.h"
 
 namespace tabgrad {
 namespace {
@@ -25,28 +25,26 @@ constexpr std::array kMlpWords{"gelu", "gelu_tanh", "swiglu", "relu2"};
 }  // namespace
 
 void check_gpt(const GptConfig& c) {
-  const auto need = [&](bool good, const char* option, auto value, const std::string& allowed) {
-    if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
-  };
-  need(c.layers >= 1 && c.layers <= 1024, "layers", c.layers, "give a whole number from 1 to 1024");
-  need(c.width >= 1 && c.width <= 1 << 16, "width", c.width, "give a whole number from 1 to 65536");
-  need(c.heads >= 1 && c.width % c.heads == 0, "heads", c.heads, str("it must divide the width, ", c.width));
-  need(c.kv_heads >= 0 && (c.kv_heads == 0 || c.heads % c.kv_heads == 0), "kv-heads", c.kv_heads,
-       str("it must divide the number of heads, ", c.heads));
-  need(c.context >= 1 && c.context <= 1 << 20, "context", c.context, "give a number of tokens from 1 to 1048576");
-  need(c.batch >= 1 && c.batch <= 1 << 20, "batch", c.batch, "give a whole number from 1 to 1048576");
-  need(c.vocabulary >= 1 && c.vocabulary <= 1 << 24, "vocabulary", c.vocabulary, "give a whole number from 1 to 16777216");
-  need(c.mlp_width >= 0 && c.mlp_width <= 1 << 20, "mlp-width", c.mlp_width,
-       "give a whole number up to 1048576, 0 for 4·width");
-  need(c.norm_eps > 0 && c.norm_eps <= 1, "norm-eps", c.norm_eps, "give a number above 0");
-  need(c.dropout >= 0 && c.dropout < 1, "dropout", c.dropout, "give the part dropped, from 0 to below 1");
-  need(c.label_smoothing >= 0 && c.label_smoothing < 1, "label-smoothing", c.label_smoothing,
-       "give a number from 0 to below 1");
+  need_option(c.layers >= 1 && c.layers <= 1024, "layers", c.layers, "give a whole number from 1 to 1024");
+  need_option(c.width >= 1 && c.width <= 1 << 16, "width", c.width, "give a whole number from 1 to 65536");
+  need_option(c.heads >= 1 && c.width % c.heads == 0, "heads", c.heads, str("it must divide the width, ", c.width));
+  need_option(c.kv_heads >= 0 && (c.kv_heads == 0 || c.heads % c.kv_heads == 0), "kv-heads", c.kv_heads,
+              str("it must divide the number of heads, ", c.heads));
+  need_option(c.context >= 1 && c.context <= 1 << 20, "context", c.context, "give a number of tokens from 1 to 1048576");
+  need_option(c.batch >= 1 && c.batch <= 1 << 20, "batch", c.batch, "give a whole number from 1 to 1048576");
+  need_option(c.vocabulary >= 1 && c.vocabulary <= 1 << 24, "vocabulary", c.vocabulary,
+              "give a whole number from 1 to 16777216");
+  need_option(c.mlp_width >= 0 && c.mlp_width <= 1 << 20, "mlp-width", c.mlp_width,
+              "give a whole number up to 1048576, 0 for 4·width");
+  need_option(c.norm_eps > 0 && c.norm_eps <= 1, "norm-eps", c.norm_eps, "give a number above 0");
+  need_option(c.dropout >= 0 && c.dropout < 1, "dropout", c.dropout, "give the part dropped, from 0 to below 1");
+  need_option(c.label_smoothing >= 0 && c.label_smoothing < 1, "label-smoothing", c.label_smoothing,
+              "give a number from 0 to below 1");
   if (c.positions == PositionKind::kRope)
-    need(c.width / c.heads % 2 == 0, "positions", "rope",
-         str("a head's ", c.width / c.heads, " numbers are turned in pairs, so width/heads must be even"));
+    need_option(c.width / c.heads % 2 == 0, "positions", "rope",
+                str("a head's ", c.width / c.heads, " numbers are turned in pairs, so width/heads must be even"));
   if (c.positions == PositionKind::kSinusoidal)
-    need(c.width % 2 == 0, "width", c.width, "sinusoidal positions need an even width");
+    need_option(c.width % 2 == 0, "width", c.width, "sinusoidal positions need an even width");
 }
 
 const std::vector<GptConfig>& gpt_presets() {

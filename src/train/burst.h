@@ -1,4 +1,5 @@
-// Runs steps on a device that may run behind the host, and takes their results while later ones are under way.
+// Runs steps on a device that may run behind the host, and takes their results while later ones are under way; and
+// times them.
 //
 // A GPU that must be waited for after every step idles meanwhile, for 60 µs natively and some milliseconds in a browser. On the CPU a
 // burst is one step. All steps of a burst are settled when it returns, so whoever calls sees a state without loose ends.
@@ -30,5 +31,27 @@ std::int64_t run_burst(const Session& session, std::int64_t most, Issue issue, S
     if (!settle_next()) return settled;
   return settled;
 }
+
+// How long steps take, the first of a process left out: it warms caches.
+class StepTimer {
+ public:
+  bool before_first() const { return steps_ < 0; }
+  // Of the first call only that it was there is kept; so it should be about one step.
+  void add(std::int64_t steps, double seconds) {
+    if (before_first()) {
+      steps_ = 0;
+    } else {
+      steps_ += steps;
+      seconds_ += seconds;
+    }
+  }
+  std::int64_t steps() const { return before_first() ? 0 : steps_; }
+  double seconds() const { return seconds_; }
+  double ms_per_step() const { return steps() > 0 ? 1e3 * seconds_ / static_cast<double>(steps_) : 0; }  // 0: not known yet
+
+ private:
+  std::int64_t steps_ = -1;
+  double seconds_ = 0;
+};
 
 }  // namespace tabgrad

@@ -76,11 +76,7 @@ void fields(Fields& f, TrainerConfig& t) {
   f.integer("batch", t.batch, 1, 1'000'000);
   f.integer("eval_batch", t.eval_batch, 1, 1'000'000);
   f.integer("patience", t.patience, 0, kMaxCount);
-  f.word("schedule", t.schedule, schedule_kind_name, schedule_kind_from);
-  f.number("learning_rate", t.learning_rate, 0, 1e6);
-  f.number("warmup", t.warmup, 0, 1);
-  f.seed("seed", t.seed);
-  f.group("optimizer", [&](auto& g) { fields(g, t.optimizer); });
+  rate_fields(f, t);
 }
 
 template <typename Fields>

@@ -24,6 +24,16 @@ const char* schedule_kind_name(ScheduleKind kind) {
   TG_CHECK(false);
 }
 
+Schedule make_schedule(ScheduleKind kind, double peak, double warmup, std::int64_t total_steps) {
+  Schedule s;
+  s.kind = kind;
+  s.peak = peak;
+  s.total_steps = total_steps;
+  s.warmup_steps = std::llround(warmup * static_cast<double>(total_steps));
+  s.drop_every = std::max<std::int64_t>(1, (total_steps - s.warmup_steps + 2) / 3);
+  return s;
+}
+
 double learning_rate(const Schedule& schedule, std::int64_t step) {
   TG_CHECK(step >= 1);
   if (step < schedule.warmup_steps)

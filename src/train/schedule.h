@@ -24,6 +24,9 @@ struct Schedule {
   double drop_factor = 0.1;       // kStep: what each drop multiplies the rate by
 };
 
+// Over total_steps, of which the part `warmup` warms up. kStep drops to a tenth at each third of the rest.
+Schedule make_schedule(ScheduleKind kind, double peak, double warmup, std::int64_t total_steps);
+
 // kCosine: peak · (1 + cos(π·p)) / 2, p = (step − warm-up) / (total − warm-up) (Loshchilov & Hutter 2017, no restarts).
 // kStep: peak · drop_factor^⌊(step − warm-up) / drop_every⌋.
 double learning_rate(const Schedule& schedule, std::int64_t step);

@@ -5,9 +5,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/option_check.h"
 #include "nn/train_step.h"
 #include "tensor/philox.h"
-#include "train/burst.h"
+#include "train/optimizer_fields.h"
 
 namespace tabgrad {
 namespace {
@@ -15,34 +17,20 @@ namespace {
 // A Philox stream of its own, and a step that no training step has: parameters and dropout never see these words.
 constexpr std::uint32_t kShuffleStream = 0x53485546, kShuffleStep = 0xFFFFFFFF;
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 void check_trainer(const TrainerConfig& config) {
-  const auto need = [](bool good, const char* option, auto value, const char* allowed) {
-    if (!good) fail("--", option, " ", value, " is not possible: ", allowed, ".");
-  };
-  need(config.epochs >= 1 && config.epochs <= 1'000'000, "epochs", config.epochs, "give a whole number from 1 to 1000000");
-  need(config.batch >= 1 && config.batch <= 1'000'000, "batch", config.batch, "give a whole number from 1 to 1000000");
+  need_option(config.epochs >= 1 && config.epochs <= 1'000'000, "epochs", config.epochs,
+              "give a whole number from 1 to 1000000");
+  need_option(config.batch >= 1 && config.batch <= 1'000'000, "batch", config.batch, "give a whole number from 1 to 1000000");
   TG_CHECK(config.eval_batch >= 1);
-  need(config.patience >= 0, "patience", config.patience, "give a number of epochs, or 0 to never stop early");
-  need(config.learning_rate > 0 && config.learning_rate <= 1e6, "lr", config.learning_rate, "give a rate above 0");
-  need(config.warmup >= 0 && config.warmup <= 1, "warmup", config.warmup, "give the part of all steps, from 0 to 1");
-  need(config.max_seconds >= 0, "max-minutes", config.max_seconds / 60, "give minutes above 0");
+  need_option(config.patience >= 0, "patience", config.patience, "give a number of epochs, or 0 to never stop early");
+  check_rates(config);
 }
 
 Schedule schedule_of(const TrainerConfig& config, std::int64_t training_examples) {
   const std::int64_t per_epoch = (training_examples + config.batch - 1) / config.batch;
-  Schedule s;
-  s.kind = config.schedule;
-  s.peak = config.learning_rate;
-  s.total_steps = per_epoch * config.epochs;
-  s.warmup_steps = std::llround(config.warmup * static_cast<double>(s.total_steps));
-  s.drop_every = std::max<std::int64_t>(1, (s.total_steps - s.warmup_steps + 2) / 3);
-  return s;
+  return make_schedule(config.schedule, config.learning_rate, config.warmup, per_epoch * config.epochs);
 }
 
 void epoch_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int64_t> order) {
@@ -137,7 +125,7 @@ void Trainer::steps() {
     return true;
   };
   // The first step of a process is timed by nobody, so it comes alone.
-  const std::int64_t taken = run_burst(session_, timed_steps_ < 0 ? 1 : left, issue, settle);
+  const std::int64_t taken = run_burst(session_, timer_.before_first() ? 1 : left, issue, settle);
   if (state_.end != EndReason::kNone) return;
   if (state_.position == examples) {
     state_.train_loss.push_back(state_.loss_sum / static_cast<double>(examples));
@@ -149,12 +137,7 @@ void Trainer::steps() {
       best_.capture(session_);
     }
   }
-  if (timed_steps_ < 0) {
-    timed_steps_ = 0;
-  } else {
-    timed_steps_ += taken;
-    timed_seconds_ += seconds_since(start);
-  }
+  timer_.add(taken, seconds_since(start));
 }
 
 void Trainer::evaluate() {

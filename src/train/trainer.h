@@ -21,6 +21,7 @@
 
 #include "engine/engine.h"
 #include "graph/compose/compose.h"
+#include "train/burst.h"
 #include "train/schedule.h"
 #include "train/session_tensors.h"
 
@@ -89,9 +90,7 @@ class Trainer {
   std::span<const float> losses() const { return losses_; }
   float last_loss() const { return last_loss_; }
   double last_rate() const { return last_rate_; }
-  // Steps of this process and the seconds that they took, the first left out (it warms caches).
-  std::int64_t timed_steps() const { return timed_steps_; }
-  double timed_seconds() const { return timed_seconds_; }
+  const StepTimer& timer() const { return timer_; }
 
   // "weights/", "state/" (the optimizer's) and "best/" tensors: the run as it stands, after an end too.
   NamedTensors save() const;
@@ -122,8 +121,7 @@ class Trainer {
   std::vector<float> losses_;
   float last_loss_ = 0;
   double last_rate_ = 0;
-  std::int64_t timed_steps_ = -1;
-  double timed_seconds_ = 0;
+  StepTimer timer_;
 };
 
 // The order in which an epoch takes its examples: Fisher-Yates with Philox words keyed by (seed, epoch).

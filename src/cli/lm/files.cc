@@ -37,10 +37,10 @@ void write_lm_folder(const std::string& folder, const LmModel& model) {
 
 std::string lm_checkpoint_path(const std::string& folder) { return join(folder, kCheckpointFile); }
 
-std::optional<std::string> read_lm_checkpoint(const std::string& folder) {
+std::optional<LmCheckpoint> read_lm_checkpoint(const std::string& folder) {
   const std::string path = lm_checkpoint_path(folder);
   if (!exists(path)) return std::nullopt;
-  return read_file(path);
+  return parse_lm_checkpoint(read_file(path), path);
 }
 
 Tokenizer read_tokenizer(const std::string& path) { return Tokenizer::from_json(read_file(path), path); }

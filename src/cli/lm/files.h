@@ -18,7 +18,7 @@ void write_lm_folder(const std::string& folder, const LmModel& model);
 
 std::string lm_checkpoint_path(const std::string& folder);
 // nullopt when the folder has no checkpoint.
-std::optional<std::string> read_lm_checkpoint(const std::string& folder);
+std::optional<LmCheckpoint> read_lm_checkpoint(const std::string& folder);
 
 Tokenizer read_tokenizer(const std::string& path);
 // vocabulary: a number as the user wrote it. progress as of BpeTrainer::train.

@@ -6,13 +6,13 @@
 // Ends: Ctrl-C and the time limit keep the best weights, write everything and exit 0; a run that diverged keeps them too and
 // exits 1.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/lm/files.h"
 #include "cli/output.h"
@@ -31,16 +31,6 @@ namespace fs = std::filesystem;
 constexpr double kCheckpointSeconds = 10;  // at least this long between two checkpoints
 constexpr std::int64_t kSampleTokens = 160;
 constexpr double kNatsPerBit = 0.6931471805599453;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
-}
 
 struct LmOptions {
   std::vector<std::string> text;
@@ -126,7 +116,7 @@ class TrainLm {
     if (!json_folder.empty() && !fs::is_directory(json_folder))  // said now rather than after the training
       fail("--json ", common_.json, ": there is no folder ", json_folder.string(), ".");
     if (!o_.out.empty()) prepare_folder(o_.out);
-    std::optional<std::string> checkpoint;
+    std::optional<LmCheckpoint> checkpoint;
     if (o_.resume) checkpoint = read_lm_checkpoint(o_.out);
     if (o_.resume && !checkpoint) progress_.print(o_.out + " holds no checkpoint: training starts from the beginning.");
     std::optional<LmModel> start;
@@ -137,7 +127,7 @@ class TrainLm {
               start ? &start->weights : nullptr);
     describe(job);
     if (checkpoint) {
-      job.restore(*checkpoint, lm_checkpoint_path(o_.out));
+      job.restore(*checkpoint);
       progress_.print(str("Resumed at step ", job.trainer().state().step, " of ", settings.training.steps, "."));
     } else if (!o_.out.empty()) {
       save_checkpoint(job);  // so that a run killed at once can be resumed with its settings and tokenizer
@@ -148,10 +138,10 @@ class TrainLm {
   }
 
  private:
-  LmSettings settings_for(const std::optional<std::string>& checkpoint, const std::optional<LmModel>& start) {
+  LmSettings settings_for(const std::optional<LmCheckpoint>& checkpoint, const std::optional<LmModel>& start) {
     LmSettings settings;
     if (checkpoint) {
-      settings = checkpoint_settings(*checkpoint, lm_checkpoint_path(o_.out));
+      settings = checkpoint->settings;
       if (o_.preset_option->count() > 0 && o_.preset != settings.model.name) o_.given.differs("--preset", o_.out);
       if (o_.tokenizer_option->count() > 0 && o_.tokenizer != settings.tokenizer) o_.given.differs("--tokenizer", o_.out);
       if (seed_given_ && common_.seed != settings.training.seed) o_.given.differs("--seed", o_.out);
@@ -213,7 +203,8 @@ class TrainLm {
 
   void save_checkpoint(LmJob& job) {
     try {
-      write_file_atomically((fs::path(o_.out) / kTokenizerFile).string(), job.tokenizer().to_json());
+      if (!tokenizer_saved_) write_file_atomically((fs::path(o_.out) / kTokenizerFile).string(), job.tokenizer().to_json());
+      tokenizer_saved_ = true;
       write_file_atomically(lm_checkpoint_path(o_.out), job.checkpoint());
     } catch (const Error& e) {
       progress_.print(str("note: no checkpoint could be saved: ", e.what()));
@@ -249,7 +240,7 @@ class TrainLm {
     seconds_ = seconds_since(start);
     if (!o_.out.empty() && trainer.state().end != EndReason::kDiverged) save_checkpoint(job);
     progress_.print(str(trainer.state().message, " ", trainer.state().step - first_step, " steps in ", clock_text(seconds_),
-                        ", ", fixed(ms_per_step(trainer), 2), " ms a step."));
+                        ", ", fixed(trainer.timer().ms_per_step(), 2), " ms a step."));
   }
 
   std::string progress_line(LmJob& job, double rate) const {
@@ -284,10 +275,6 @@ class TrainLm {
     progress_.print("---");
   }
 
-  static double ms_per_step(const LmTrainer& trainer) {
-    return trainer.timed_steps() > 0 ? 1e3 * trainer.timed_seconds() / static_cast<double>(trainer.timed_steps()) : 0;
-  }
-
   void finish(LmJob& job) {
     const LmTrainerState& s = job.trainer().state();
     show_sample(job);
@@ -311,7 +298,7 @@ class TrainLm {
   Json summary(LmJob& job) const {
     const LmTrainerState& s = job.trainer().state();
     const GptConfig& m = job.settings().model;
-    const double ms = ms_per_step(job.trainer());
+    const double ms = job.trainer().timer().ms_per_step();
     Json json;
     json["device"] = job.session().device();
     json["preset"] = m.name;
@@ -345,6 +332,7 @@ class TrainLm {
   bool seed_given_;
   Progress progress_;
   std::chrono::steady_clock::time_point saved_;
+  bool tokenizer_saved_ = false;
   double seconds_ = 0, validation_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include "data/tokenizer/bpe_trainer.h"
 #include "models/gpt.h"
+#include "unit/data/error_of.h"
 
 namespace tabgrad {
 namespace {
@@ -43,15 +44,6 @@ LmJob job(const LmSettings& s = settings()) { return LmJob(corpus(s.validation),
 void run_to_end(LmJob& j) {
   while (j.trainer().advance() != LmTrainer::Event::kEnd) {
   }
-}
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 TEST(Corpus, TheValidationPartIsTheEndAndNoWindowCrosses) {
@@ -123,9 +115,9 @@ TEST(LmJob, ResumedAtAnyPointGivesTheSameBits) {
   for (const int pieces : {1, 7, 25, 33, 71}) {
     LmJob first = job();
     for (int i = 0; i < pieces; ++i) first.trainer().advance();
-    const std::string bytes = first.checkpoint();
-    LmJob second = job(checkpoint_settings(bytes, "checkpoint"));
-    second.restore(bytes, "checkpoint");
+    const LmCheckpoint saved = parse_lm_checkpoint(first.checkpoint(), "checkpoint");
+    LmJob second = job(saved.settings);
+    second.restore(saved);
     run_to_end(second);
     EXPECT_EQ(second.trainer().state().train_loss, whole.trainer().state().train_loss) << pieces;
     EXPECT_EQ(second.trainer().state().validation_loss, whole.trainer().state().validation_loss) << pieces;
@@ -179,8 +171,9 @@ TEST(LmJob, ARunOnOtherTextIsRefused) {
   builder.feed(text() + "more");
   builder.end_text();
   LmJob other(builder.finish(0.1), Tokenizer::bytes(), settings(), {.threads = 1});
-  EXPECT_NE(error_of([&] { other.restore(first.checkpoint(), "c"); }).find("text has changed"), std::string::npos);
-  EXPECT_NE(error_of([&] { other.restore("damaged", "c.safetensors"); }).find("c.safetensors"), std::string::npos);
+  EXPECT_NE(error_of([&] { other.restore(parse_lm_checkpoint(first.checkpoint(), "c")); }).find("text has changed"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { parse_lm_checkpoint("damaged", "c.safetensors"); }).find("c.safetensors"), std::string::npos);
 }
 
 TEST(LmJob, DivergenceIsToldAndKeepsTheBest) {
