@@ -1,7 +1,6 @@
 // The page before there is data: what this is, a place for a file, the bundled series, runs kept from before.
 
-import { Alert } from '../../components/alert';
-import { FileDrop } from '../../components/file_drop';
+import { OpenArea } from '../../components/open_area';
 import { takeExample, takeFiles } from './controller';
 import { kExamples } from './data/examples';
 import { openError, opening } from './data/table';
@@ -10,7 +9,6 @@ import { SavedRuns } from './saved/saved_runs';
 
 export function Start() {
   const reading = opening.value;
-  const error = openError.value ?? runError.value;
   return (
     <div class="start">
       <section class="intro">
@@ -21,32 +19,16 @@ export function Start() {
         </p>
       </section>
 
-      <section class="open" aria-label="Data">
-        <FileDrop
-          accept=".csv,.tsv,.txt,text/csv,text/plain"
-          busy={reading !== null || starting.value}
-          onFiles={takeFiles}
-        >
-          <svg class="drop-icon" viewBox="0 0 48 48" aria-hidden="true">
-            <path d="M24 31 V11 M16 19 L24 11 L32 19 M9 30 V36 a3 3 0 0 0 3 3 H36 a3 3 0 0 0 3 -3 V30" />
-          </svg>
-          <span class="drop-title">
-            {reading !== null
-              ? `Reading ${reading} …`
-              : starting.value
-                ? 'Setting up …'
-                : 'Drop a CSV file here, or choose one'}
-          </span>
-          <span class="drop-hint">
-            One row per point in time, one column per quantity. Separators, dates and gaps are recognised.
-          </span>
-        </FileDrop>
-        {error && (
-          <Alert tone="error" title="This did not work">
-            {error}
-          </Alert>
-        )}
-      </section>
+      <OpenArea
+        label="Data"
+        invitation="Drop a CSV file here, or choose one"
+        hint="One row per point in time, one column per quantity. Separators, dates and gaps are recognised."
+        accept=".csv,.tsv,.txt,text/csv,text/plain"
+        reading={reading}
+        starting={starting.value}
+        error={openError.value ?? runError.value}
+        onFiles={takeFiles}
+      />
 
       <section>
         <h2>Or begin with real data</h2>

@@ -2,8 +2,7 @@
 // from before.
 
 import { useSignal } from '@preact/signals';
-import { Alert } from '../../../components/alert';
-import { FileDrop } from '../../../components/file_drop';
+import { OpenArea } from '../../../components/open_area';
 import { takeExample, takeFiles, takePasted } from '../controller';
 import { runError, starting } from '../run/run';
 import { SavedRuns } from '../saved/saved_runs';
@@ -13,7 +12,6 @@ export const kAccept = '.txt,.md,.csv,.json,.html,.tex,.py,.js,.ts,.c,.cc,.h,.zi
 
 export function Start() {
   const reading = opening.value;
-  const error = openError.value ?? runError.value;
   const pasted = useSignal('');
   return (
     <div class="start">
@@ -25,29 +23,17 @@ export function Start() {
         </p>
       </section>
 
-      <section class="open" aria-label="Text">
-        <FileDrop accept={kAccept} many busy={reading !== null || starting.value} onFiles={takeFiles}>
-          <svg class="drop-icon" viewBox="0 0 48 48" aria-hidden="true">
-            <path d="M24 31 V11 M16 19 L24 11 L32 19 M9 30 V36 a3 3 0 0 0 3 3 H36 a3 3 0 0 0 3 -3 V30" />
-          </svg>
-          <span class="drop-title">
-            {reading !== null
-              ? `Reading ${reading} …`
-              : starting.value
-                ? 'Setting up …'
-                : 'Drop text files here, or choose some'}
-          </span>
-          <span class="drop-hint">
-            Any UTF-8 text, from a few hundred kilobytes on: books, notes, code. Or a model that was saved before: its
-            ZIP file.
-          </span>
-        </FileDrop>
-        {error && (
-          <Alert tone="error" title="This did not work">
-            {error}
-          </Alert>
-        )}
-      </section>
+      <OpenArea
+        label="Text"
+        invitation="Drop text files here, or choose some"
+        hint="Any UTF-8 text, from a few hundred kilobytes on: books, notes, code. Or a model that was saved before: its ZIP file."
+        accept={kAccept}
+        many
+        reading={reading}
+        starting={starting.value}
+        error={openError.value ?? runError.value}
+        onFiles={takeFiles}
+      />
 
       <section>
         <h2>Or begin with a book</h2>
