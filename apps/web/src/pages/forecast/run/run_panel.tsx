@@ -1,10 +1,9 @@
 // The run: how it goes, its commands, and after the end its result. What is newest stands on top.
 
-import { useRef } from 'preact/hooks';
-import { useEffect } from 'preact/hooks';
 import { Alert, Notices } from '../../../components/alert';
 import { LossChart } from '../../../charts/loss_chart';
 import { LiveText } from '../../../components/live_text';
+import { computedBy, RunCommands, savedAt, useIntoView } from '../../../components/run_parts';
 import { Stats, type Stat } from '../../../components/stats';
 import { clock, percent, roughDuration, shortNumber } from '../../../lib/format';
 import { Result } from '../result/result';
@@ -27,15 +26,10 @@ export function RunPanel({ run }: { run: Run }) {
 }
 
 function Training({ run }: { run: Run }) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  // A run that begins below the fold is brought into view, and to keyboards and screen readers.
-  useEffect(() => {
-    if (run.state === 'ended') return;
-    heading.current?.focus({ preventScroll: true });
-    heading.current?.scrollIntoView({ block: 'nearest' });
-  }, [run.id]);
+  const heading = useIntoView(run.id, run.state !== 'ended');
   const step = run.progress?.step ?? run.result?.steps ?? 0;
   const steps = run.progress?.steps ?? run.plan.steps;
+  const saved = savedAt(run.savedStep, run.state);
   const { losses, steps: at } = run.losses.lines();
   const trainLoss = run.result?.trainLoss ?? run.progress?.trainLoss ?? [];
   const validationLoss = run.result?.validationLoss ?? run.progress?.validationLoss ?? [];
@@ -45,7 +39,7 @@ function Training({ run }: { run: Run }) {
         <h2 id="training-title" ref={heading} tabIndex={-1}>
           {{ training: 'Training', paused: 'Paused', ended: 'Training', failed: 'Training' }[run.state]}
         </h2>
-        <Commands run={run} />
+        <RunCommands state={run.state} stop="Stop and judge" onCommand={command} />
       </div>
       {run.state !== 'ended' && <progress value={step} max={Math.max(1, steps)} aria-label="Training progress" />}
       <Stats stats={figures(run)} />
@@ -60,38 +54,10 @@ function Training({ run }: { run: Run }) {
         />
       )}
       <p class="note">{lossText(run)}</p>
-      {run.state !== 'ended' && (
-        <p class="note">
-          Computed by {run.device.description}. {run.device.reason}
-        </p>
-      )}
-      {run.savedStep !== null && run.state !== 'ended' && (
-        <p class="note">
-          Saved at step {run.savedStep.toLocaleString('en-US')}: closing this page loses nothing before it.
-        </p>
-      )}
+      {run.state !== 'ended' && <p class="note">{computedBy(run.device)}</p>}
+      {saved && <p class="note">{saved}</p>}
       <Notices notices={run.notices} />
     </section>
-  );
-}
-
-function Commands({ run }: { run: Run }) {
-  if (run.state !== 'training' && run.state !== 'paused') return null;
-  return (
-    <div class="actions">
-      {run.state === 'training' ? (
-        <button type="button" onClick={() => void command('pause')}>
-          Pause
-        </button>
-      ) : (
-        <button type="button" class="primary" onClick={() => void command('resume')}>
-          Continue
-        </button>
-      )}
-      <button type="button" onClick={() => void command('stop')}>
-        Stop and judge
-      </button>
-    </div>
   );
 }
 

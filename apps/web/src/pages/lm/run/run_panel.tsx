@@ -1,8 +1,8 @@
 // The run: how it goes, its commands, its curves, what its loss means, and what it writes on the way.
 
-import { useEffect, useRef } from 'preact/hooks';
 import { Alert, Notices } from '../../../components/alert';
 import { LiveText } from '../../../components/live_text';
+import { computedBy, RunCommands, savedAt, useIntoView } from '../../../components/run_parts';
 import { Stats, type Stat } from '../../../components/stats';
 import { bytes, clock, percent, roughDuration, shortNumber } from '../../../lib/format';
 import { CompareTable, othersOf } from './compare';
@@ -12,15 +12,13 @@ import { command, type Run } from './run';
 import { Samples } from './samples';
 
 export function RunPanel({ run }: { run: Run }) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  // A run that begins below the fold is brought into view, and to keyboards and screen readers.
-  useEffect(() => {
-    heading.current?.focus({ preventScroll: true });
-    heading.current?.scrollIntoView({ block: 'nearest' });
-  }, [run.facts.run]);
+  const heading = useIntoView(run.id);
   const step = run.progress?.step ?? run.result?.step ?? 0;
   const others = othersOf(run);
   const { best } = run.history;
+  // A finished run that was opened again was computed in another session.
+  const here = run.state !== 'ended' || run.progress !== null;
+  const notes = [run.result?.message, here && computedBy(run.device), savedAt(run.savedStep, run.state)];
   return (
     <section class="training" aria-labelledby="training-title">
       <LiveText text={spoken(run)} />
@@ -28,7 +26,7 @@ export function RunPanel({ run }: { run: Run }) {
         <h2 id="training-title" ref={heading} tabIndex={-1}>
           {{ training: 'Training', paused: 'Paused', ended: 'Trained', failed: 'Training' }[run.state]}
         </h2>
-        <Commands run={run} />
+        <RunCommands state={run.state} stop="Stop" onCommand={command} />
       </div>
       {run.state === 'failed' && (
         <Alert tone="error" title="The run ended early">
@@ -41,31 +39,11 @@ export function RunPanel({ run }: { run: Run }) {
       <Stats stats={figures(run)} />
       {best !== null && <p class="meaning">{meaning(best, run.facts.corpus)}</p>}
       {step > 0 && <Curves run={run} others={others} />}
-      <p class="note">{[run.result?.message, computedBy(run), saved(run)].filter(Boolean).join(' ')}</p>
+      <p class="note">{notes.filter(Boolean).join(' ')}</p>
       <Notices notices={run.notices} />
       <CompareTable run={run} others={others} />
       <Samples samples={run.samples} />
     </section>
-  );
-}
-
-function Commands({ run }: { run: Run }) {
-  if (run.state !== 'training' && run.state !== 'paused') return null;
-  return (
-    <div class="actions">
-      {run.state === 'training' ? (
-        <button type="button" onClick={() => void command('pause')}>
-          Pause
-        </button>
-      ) : (
-        <button type="button" class="primary" onClick={() => void command('resume')}>
-          Continue
-        </button>
-      )}
-      <button type="button" onClick={() => void command('stop')}>
-        Stop
-      </button>
-    </div>
   );
 }
 
@@ -99,16 +77,6 @@ function figures(run: Run): Stat[] {
     ...speed,
     memory,
   ];
-}
-
-/** A finished run that was opened again was computed in another session. */
-function computedBy({ device, state, progress }: Run): string {
-  return state === 'ended' && !progress ? '' : `Computed by ${device.description}. ${device.reason}`;
-}
-
-function saved({ savedStep, state }: Run): string {
-  if (savedStep === null || state === 'ended') return '';
-  return `Saved at step ${savedStep.toLocaleString('en-US')}: closing this page loses nothing before it.`;
 }
 
 function spoken(run: Run): string {
