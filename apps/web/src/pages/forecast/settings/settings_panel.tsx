@@ -1,8 +1,8 @@
-// The settings: the few that matter, the others folded away, what the run will be, and Train.
+// The settings of a forecast: their controls, and what the run will be.
 
-import { Alert, Notices } from '../../../components/alert';
-import { DeviceControl } from '../../../components/device_control';
+import { Notices } from '../../../components/alert';
 import { Checks, NumberInput, Segments, SelectField } from '../../../components/fields';
+import { SettingsForm } from '../../../components/settings_form';
 import type { ForecastSettings, RunPlan, TableInfo } from '../../../engine/types';
 import { bytes, count } from '../../../lib/format';
 import { hasClock, spanOf } from '../../../lib/time_step';
@@ -13,7 +13,7 @@ import { joinNames, shownValue, splitNames } from './choices';
 import { fieldOf, type Group, kFields, type Field } from './fields';
 import { choices, choose, defaults, planned } from './plan';
 
-const kMoreGroups: [Group, string][] = [
+const kMoreGroups: [Exclude<Group, 'main'>, string][] = [
   ['data', 'Data'],
   ['model', 'Model'],
   ['training', 'Training'],
@@ -21,56 +21,21 @@ const kMoreGroups: [Group, string][] = [
 
 export function SettingsPanel({ open: { info } }: { open: OpenTable }) {
   const base = defaults.value;
-  const plan = planned.value;
-  const inMore = (key: string | null) => key !== null && fieldOf(key)?.group !== 'main';
-  const wrongInMore = plan.state === 'impossible' && inMore(plan.field);
   if (!base) return <section class="settings" aria-label="Settings" />;
   const shown = (group: Group) => kFields.filter((field) => field.group === group && (field.shown?.(base) ?? true));
   return (
-    // While its controls are disabled, the panel itself takes the keys that scroll it.
-    <section class="settings" aria-labelledby="settings-title" tabIndex={training.value ? 0 : undefined}>
-      <h2 id="settings-title">Settings</h2>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!training.value) void startTraining();
-        }}
-      >
-        <fieldset disabled={training.value} class="plain">
-          <div class="field-grid">
-            {shown('main').map((field) => (
-              <Control key={field.key} field={field} info={info} base={base} />
-            ))}
-          </div>
-          <details open={wrongInMore || undefined}>
-            <summary>More settings</summary>
-            {kMoreGroups.map(([group, title]) => (
-              <fieldset key={group} class="plain group">
-                <legend>{title}</legend>
-                <div class="field-grid">
-                  {shown(group).map((field) => (
-                    <Control key={field.key} field={field} info={info} base={base} />
-                  ))}
-                  {group === 'training' && <DeviceControl />}
-                </div>
-              </fieldset>
-            ))}
-          </details>
-        </fieldset>
-        {plan.state === 'impossible' && !plan.field && (
-          <Alert tone="error" title="These settings do not fit">
-            {plan.text}
-          </Alert>
-        )}
-        {plan.state === 'planned' && <PlanText plan={plan.plan} />}
-        <div class="go">
-          <button type="submit" class="primary" disabled={training.value || plan.state !== 'planned'}>
-            {run.value && !training.value ? 'Train anew' : 'Train'}
-          </button>
-        </div>
-      </form>
-    </section>
+    <SettingsForm
+      training={training.value}
+      again={run.value !== null}
+      planned={planned.value}
+      groupOf={(field) => fieldOf(field)?.group}
+      more={kMoreGroups}
+      controls={(group) =>
+        shown(group).map((field) => <Control key={field.key} field={field} info={info} base={base} />)
+      }
+      planText={(plan) => <PlanText plan={plan} />}
+      onTrain={() => void startTraining()}
+    />
   );
 }
 

@@ -1,9 +1,9 @@
-// The settings: the few that matter, the others folded away, what the run will be, and Train.
+// The settings of a language model: their controls, and what the run will be.
 
-import { Alert, Notices } from '../../../components/alert';
-import { DeviceControl } from '../../../components/device_control';
+import { Notices } from '../../../components/alert';
 import { NumberInput, SelectField } from '../../../components/fields';
 import { FileInput } from '../../../components/file_drop';
+import { SettingsForm } from '../../../components/settings_form';
 import { deviceChoice } from '../../../engine/device';
 import type { LmPlan, LmPreset, LmSettings } from '../../../engine/types';
 import { bytes, count, roughDuration, shortNumber } from '../../../lib/format';
@@ -15,7 +15,7 @@ import { shownValue } from './choices';
 import { type Field, fieldOf, type Group, kFields } from './fields';
 import { choices, choose, corpus, defaults, fromModel, goesOn, planned, presets } from './plan';
 
-const kMoreGroups: [Group, string][] = [
+const kMoreGroups: [Exclude<Group, 'main'>, string][] = [
   ['model', 'Model'],
   ['training', 'Training'],
   ['text', 'Text'],
@@ -23,66 +23,40 @@ const kMoreGroups: [Group, string][] = [
 
 export function SettingsPanel() {
   const base = defaults.value;
-  const plan = planned.value;
   if (!base) return <section class="settings" aria-label="Settings" />;
-  const wrongInMore = plan.state === 'impossible' && plan.field !== null && fieldOf(plan.field)?.group !== 'main';
   const shown = (group: Group) => kFields.filter((field) => field.group === group && !(field.ofModel && goesOn.value));
   return (
-    // While its controls are disabled, the panel itself takes the keys that scroll it.
-    <section class="settings" aria-labelledby="settings-title" tabIndex={training.value ? 0 : undefined}>
-      <h2 id="settings-title">Settings</h2>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!training.value) void startTraining();
-        }}
-      >
-        <fieldset disabled={training.value} class="plain">
-          <div class="field-grid">
-            {model.value && (
-              <SelectField
-                label="Begin with"
-                value={fromModel.value ? 'model' : 'random'}
-                options={[
-                  ['model', 'The opened model'],
-                  ['random', 'A new model'],
-                ]}
-                onChoose={(value) => (fromModel.value = value === 'model')}
-              />
-            )}
-            {shown('main').map((field) => (
-              <Control key={field.key} field={field} base={base} />
-            ))}
-          </div>
-          <details open={wrongInMore || undefined}>
-            <summary>More settings</summary>
-            {kMoreGroups.map(([group, title]) => (
-              <fieldset key={group} class="plain group">
-                <legend>{title}</legend>
-                <div class="field-grid">
-                  {shown(group).map((field) => (
-                    <Control key={field.key} field={field} base={base} />
-                  ))}
-                  {group === 'training' && <DeviceControl />}
-                </div>
-              </fieldset>
-            ))}
-          </details>
-        </fieldset>
-        {plan.state === 'impossible' && !plan.field && (
-          <Alert tone="error" title="These settings do not fit">
-            {plan.text}
-          </Alert>
-        )}
-        {plan.state === 'planned' && <PlanText plan={plan.plan} />}
-        <div class="go">
-          <button type="submit" class="primary" disabled={training.value || plan.state !== 'planned'}>
-            {run.value && !training.value ? 'Train anew' : 'Train'}
-          </button>
-        </div>
-      </form>
-    </section>
+    <SettingsForm
+      training={training.value}
+      again={run.value !== null}
+      planned={planned.value}
+      groupOf={(field) => fieldOf(field)?.group}
+      more={kMoreGroups}
+      controls={(group) => (
+        <>
+          {group === 'main' && model.value && <BeginWith />}
+          {shown(group).map((field) => (
+            <Control key={field.key} field={field} base={base} />
+          ))}
+        </>
+      )}
+      planText={(plan) => <PlanText plan={plan} />}
+      onTrain={() => void startTraining()}
+    />
+  );
+}
+
+function BeginWith() {
+  return (
+    <SelectField
+      label="Begin with"
+      value={fromModel.value ? 'model' : 'random'}
+      options={[
+        ['model', 'The opened model'],
+        ['random', 'A new model'],
+      ]}
+      onChoose={(value) => (fromModel.value = value === 'model')}
+    />
   );
 }
 
