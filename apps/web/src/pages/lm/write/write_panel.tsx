@@ -10,6 +10,18 @@ import { options, source, stopWriting, write, writeError, type WriteOptions, wri
 import { Piece } from './piece';
 import { Tokens } from './tokens';
 
+type Range = { min: number; max?: number; step: number };
+
+/** The numbers by which it draws; those in steps of 1 are whole. */
+const kNumbers: [key: keyof WriteOptions, label: string, range: Range, help?: string][] = [
+  ['temperature', 'Temperature', { min: 0, max: 100, step: 0.1 }, '0: always the likeliest.'],
+  ['topK', 'Top k', { min: 0, step: 1 }, 'Only the k likeliest. 0: all.'],
+  ['topP', 'Top p', { min: 0.001, max: 1, step: 0.05 }, 'Only those that have this probability together.'],
+  ['repetitionPenalty', 'Repetition penalty', { min: 1, max: 100, step: 0.1 }, '1: none.'],
+  ['maxTokens', 'Tokens to write', { min: 1, step: 1 }],
+  ['seed', 'Seed', { min: 0, step: 1 }],
+];
+
 export function WritePanel() {
   const from = source.value;
   const shown = written.value;
@@ -38,54 +50,17 @@ export function WritePanel() {
         <details>
           <summary>How it draws</summary>
           <div class="field-grid draw">
-            <NumberInput
-              label="Temperature"
-              value={o.temperature}
-              min={0}
-              max={100}
-              step={0.1}
-              whole={false}
-              help="0: always the likeliest."
-              onChoose={set('temperature')}
-            />
-            <NumberInput
-              label="Top k"
-              value={o.topK}
-              min={0}
-              step={1}
-              whole
-              help="Only the k likeliest. 0: all."
-              onChoose={set('topK')}
-            />
-            <NumberInput
-              label="Top p"
-              value={o.topP}
-              min={0.001}
-              max={1}
-              step={0.05}
-              whole={false}
-              help="Only those that have this probability together."
-              onChoose={set('topP')}
-            />
-            <NumberInput
-              label="Repetition penalty"
-              value={o.repetitionPenalty}
-              min={1}
-              max={100}
-              step={0.1}
-              whole={false}
-              help="1: none."
-              onChoose={set('repetitionPenalty')}
-            />
-            <NumberInput
-              label="Tokens to write"
-              value={o.maxTokens}
-              min={1}
-              step={1}
-              whole
-              onChoose={set('maxTokens')}
-            />
-            <NumberInput label="Seed" value={o.seed} min={0} step={1} whole onChoose={set('seed')} />
+            {kNumbers.map(([key, label, range, help]) => (
+              <NumberInput
+                key={key}
+                label={label}
+                {...range}
+                whole={range.step === 1}
+                help={help}
+                value={o[key]}
+                onChoose={set(key)}
+              />
+            ))}
             <TextInput label="Stop before" value={o.stop} help="A text; \n is a line’s end." onChoose={set('stop')} />
           </div>
         </details>
