@@ -1,5 +1,6 @@
 // A message in its place. Errors interrupt a screen reader, all else waits.
 
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
 interface Props {
@@ -22,6 +23,20 @@ export function Alert({ tone, title, children, onDismiss }: Props) {
         </button>
       )}
     </div>
+  );
+}
+
+/** The first that there is of a page's errors; dismissing it clears them all. */
+export function PageError({ errors }: { errors: Signal<string | null>[] }) {
+  const error = errors.map(({ value }) => value).find((value) => value !== null);
+  if (!error) return null;
+  const clear = () => {
+    for (const each of errors) each.value = null;
+  };
+  return (
+    <Alert tone="error" onDismiss={clear}>
+      {error}
+    </Alert>
   );
 }
 

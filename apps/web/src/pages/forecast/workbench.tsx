@@ -1,6 +1,6 @@
 // The page with data: what was found, the settings beside it, then the run.
 
-import { Alert } from '../../components/alert';
+import { PageError } from '../../components/alert';
 import { PageDrop } from '../../components/file_drop';
 import { takeFiles } from './controller';
 import { DataPanel } from './data/data_panel';
@@ -10,7 +10,6 @@ import { run, runError, starting } from './run/run';
 import { SettingsPanel } from './settings/settings_panel';
 
 export function Workbench({ open }: { open: OpenTable }) {
-  const error = openError.value ?? runError.value;
   return (
     <div class="workbench">
       <PageDrop onFiles={takeFiles} onOver={() => {}} />
@@ -18,17 +17,7 @@ export function Workbench({ open }: { open: OpenTable }) {
       <DataPanel open={open} />
       <SettingsPanel open={open} />
       <div class="run">
-        {error && (
-          <Alert
-            tone="error"
-            onDismiss={() => {
-              openError.value = null;
-              runError.value = null;
-            }}
-          >
-            {error}
-          </Alert>
-        )}
+        <PageError errors={[openError, runError]} />
         {run.value ? (
           <RunPanel run={run.value} />
         ) : (

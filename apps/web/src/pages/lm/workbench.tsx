@@ -1,6 +1,6 @@
 // The page with a text or a model: what it is, the settings beside it, then the run and what it writes.
 
-import { Alert } from '../../components/alert';
+import { PageError } from '../../components/alert';
 import { PageDrop } from '../../components/file_drop';
 import { AttentionPanel } from './attention/attention_panel';
 import { saveModel, takeFiles } from './controller';
@@ -12,7 +12,6 @@ import { TextPanel } from './text/text_panel';
 import { WritePanel } from './write/write_panel';
 
 export function Workbench() {
-  const error = openError.value ?? runError.value;
   return (
     <div class={`workbench${text.value ? '' : ' workbench-plain'}`}>
       <PageDrop onFiles={takeFiles} onOver={() => {}} />
@@ -22,17 +21,7 @@ export function Workbench() {
       </div>
       {text.value && <SettingsPanel />}
       <div class="run">
-        {error && (
-          <Alert
-            tone="error"
-            onDismiss={() => {
-              openError.value = null;
-              runError.value = null;
-            }}
-          >
-            {error}
-          </Alert>
-        )}
+        <PageError errors={[openError, runError]} />
         {run.value ? (
           <RunPanel run={run.value} />
         ) : (
