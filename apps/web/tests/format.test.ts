@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, bytes, clock, count, percent, roughDuration, shortNumber } from '../src/lib/format';
+import { ago, bytes, clock, count, pageTitle, percent, roughDuration, shortNumber } from '../src/lib/format';
 
 test('numbers have four digits and the same rules as the report', () => {
   expect([8486, 0.73118, 12.5, 0, -0.00005, 1e9, 123456.7, 2.8381].map(shortNumber)).toEqual([
@@ -43,4 +43,10 @@ test('how long ago', () => {
     'yesterday',
     'on 2026-11-26',
   ]);
+});
+
+test('a tab says how far its run is', () => {
+  expect(pageTitle('Forecast', null)).toBe('Forecast · tabgrad');
+  expect(pageTitle('Forecast', { step: 199, steps: 1000 })).toBe('19 % · Forecast · tabgrad');
+  expect(pageTitle('Forecast', { step: 0, steps: 0 })).toBe('0 % · Forecast · tabgrad');
 });

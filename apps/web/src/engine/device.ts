@@ -13,3 +13,9 @@ export const deviceChoice = signal<DeviceChoice>('auto');
 export function deviceFrom(text: string | undefined): DeviceChoice {
   return kChoices.find((choice) => choice === text) ?? 'auto';
 }
+
+/** What of an address is about the engine rather than a page's settings, as it is to stand there now. */
+export function engineQuery({ threads }: Record<string, string>): Record<string, string> {
+  const device = deviceChoice.value;
+  return { ...(threads ? { threads } : {}), ...(device === 'auto' ? {} : { device }) };
+}

@@ -52,3 +52,9 @@ export function ago(then: number, now: number): string {
   if (seconds < 2 * 86400) return 'yesterday';
   return `on ${new Date(then).toISOString().slice(0, 10)}`;
 }
+
+/** Of the browser's tab: how far the run under way is, then the page. */
+export function pageTitle(page: string, progress: { step: number; steps: number } | null): string {
+  const done = progress ? `${Math.floor((100 * progress.step) / Math.max(1, progress.steps))} % · ` : '';
+  return `${done}${page} · tabgrad`;
+}

@@ -1,8 +1,9 @@
 // What ties the page's parts together: address ↔ choices and data, saved runs, and the commands that touch several of them.
 
 import { effect } from '@preact/signals';
-import { deviceChoice, deviceFrom } from '../../engine/device';
+import { deviceChoice, deviceFrom, engineQuery } from '../../engine/device';
 import { engineState, textOf } from '../../engine/engine';
+import { pageTitle } from '../../lib/format';
 import { address, replaceQuery } from '../../shell/routes';
 import {
   closeTable,
@@ -23,10 +24,8 @@ import { choicesFrom, fitToTable } from './settings/choices';
 import { adopt, choices, chosenSettings, keepPlanned, loadDefaults, planned } from './settings/plan';
 import { explain } from './settings/fields';
 
-/** Keys of the address beside the settings. */
+/** Key of the address beside the settings and the engine's. */
 const kDataKey = 'data';
-const kThreadsKey = 'threads';
-const kDeviceKey = 'device';
 
 let started = false;
 
@@ -46,10 +45,8 @@ export function startPage(): void {
     if (run.value?.state === 'ended' || run.value?.state === 'failed') void refreshSaved();
   });
   effect(() => {
-    const progress = run.value?.progress;
-    const done =
-      training.value && progress ? `${Math.floor((100 * progress.step) / Math.max(1, progress.steps))} % · ` : '';
-    document.title = `${done}Forecast · tabgrad`;
+    const progress = run.value?.progress ?? null;
+    document.title = pageTitle('Forecast', training.value ? progress : null);
   });
   keepPlanned(() => training.value);
 }
@@ -58,19 +55,18 @@ export function startPage(): void {
 async function follow(query: Record<string, string>): Promise<void> {
   if (training.peek()) return;
   choices.value = choicesFrom(query);
-  deviceChoice.value = deviceFrom(query[kDeviceKey]);
+  deviceChoice.value = deviceFrom(query.device);
   const example = exampleOf(query[kDataKey]);
   if (example && example.id !== table.peek()?.example) await openAndFit(() => openExample(example));
 }
 
 function writeAddress(): void {
   const open = table.value;
-  const threads = address.peek().query[kThreadsKey];
+  const { page, query } = address.peek();
   const opensExample = opening.value !== null; // the address names it already
-  if (address.peek().page !== 'forecast' || opensExample) return;
+  if (page !== 'forecast' || opensExample) return;
   replaceQuery({
-    ...(threads ? { [kThreadsKey]: threads } : {}),
-    ...(deviceChoice.value === 'auto' ? {} : { [kDeviceKey]: deviceChoice.value }),
+    ...engineQuery(query),
     ...(open?.example ? { [kDataKey]: open.example } : {}),
     ...choices.value,
   });

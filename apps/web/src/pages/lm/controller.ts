@@ -1,10 +1,11 @@
 // What ties the page's parts together: address ↔ choices and text, saved runs, and the commands that touch several of them.
 
 import { effect } from '@preact/signals';
-import { deviceChoice, deviceFrom } from '../../engine/device';
+import { deviceChoice, deviceFrom, engineQuery } from '../../engine/device';
 import { call, engineState, textOf } from '../../engine/engine';
 import type { WeightSource } from '../../engine/types';
 import { saveAs } from '../../lib/download';
+import { pageTitle } from '../../lib/format';
 import { address, replaceQuery } from '../../shell/routes';
 import { closeRun, restore, run, runError, train, training } from './run/run';
 import { refreshSaved } from './saved/saved';
@@ -28,10 +29,8 @@ import { written } from './write/write';
 
 export const kPageName = 'language-model';
 
-/** Keys of the address beside the settings. */
+/** Key of the address beside the settings and the engine's. */
 const kTextKey = 'text';
-const kThreadsKey = 'threads';
-const kDeviceKey = 'device';
 
 let started = false;
 
@@ -54,10 +53,8 @@ export function startPage(): void {
   });
   effect(() => {
     if (address.value.page !== kPageName) return;
-    const progress = run.value?.progress;
-    const done =
-      training.value && progress ? `${Math.floor((100 * progress.step) / Math.max(1, progress.steps))} % · ` : '';
-    document.title = `${done}Language model · tabgrad`;
+    const progress = run.value?.progress ?? null;
+    document.title = pageTitle('Language model', training.value ? progress : null);
   });
   keepPlanned(() => training.value);
 }
@@ -71,7 +68,7 @@ async function follow(query: Record<string, string>): Promise<void> {
     ...(tokenizer === 'file' && !query.tokenizer ? { tokenizer } : {}),
     ...choicesFrom(query),
   };
-  deviceChoice.value = deviceFrom(query[kDeviceKey]);
+  deviceChoice.value = deviceFrom(query.device);
   if (query[kTextKey] === kExample.id && text.peek()?.example !== kExample.id) await openExample();
 }
 
@@ -80,11 +77,9 @@ function writeAddress(): void {
   const { page, query } = address.value;
   const opensExample = opening.value !== null; // the address names it already
   const chosen = choices.value;
-  const device = deviceChoice.value;
   if (page !== kPageName || opensExample) return;
   replaceQuery({
-    ...(query[kThreadsKey] ? { [kThreadsKey]: query[kThreadsKey] } : {}),
-    ...(device === 'auto' ? {} : { [kDeviceKey]: device }),
+    ...engineQuery(query),
     ...(open?.example ? { [kTextKey]: open.example } : {}),
     ...Object.fromEntries(Object.entries(chosen).filter(([key, value]) => key !== 'tokenizer' || value !== 'file')),
   });
