@@ -5,16 +5,13 @@
 # There is no WebAssembly build of Highway, and none is needed: with one instruction set per build its dispatch is static.
 
 option(TABGRAD_WASM_THREADS "Build with pthreads: needs SharedArrayBuffer, in browsers a cross-origin isolated page" ON)
-option(TABGRAD_WASM_RELAXED "Use relaxed SIMD's fused multiply-add" OFF)
+option(TABGRAD_WASM_RELAXED "Use relaxed SIMD's fused multiply-add in src/backend/cpu" OFF)
 
 add_compile_options(-msimd128 -fwasm-exceptions)
 add_link_options(-fwasm-exceptions)
 if(TABGRAD_WASM_THREADS)
   add_compile_options(-pthread)
   add_link_options(-pthread)
-endif()
-if(TABGRAD_WASM_RELAXED)
-  add_compile_options(-mrelaxed-simd)
 endif()
 
 set(wasm_include ${CMAKE_BINARY_DIR}/include)

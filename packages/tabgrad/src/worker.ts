@@ -26,6 +26,7 @@ import type {
 import { Engine, UserError } from './wasm/engine.ts';
 import { type BuildName, chooseBuild, environment } from './wasm/features.ts';
 import { Page } from './wasm/page.ts';
+import { startBuild } from './wasm/start.ts';
 
 // Written out, so that bundlers find the files.
 const kBuilds: Record<BuildName, { glue: URL; code: URL }> = {
@@ -77,16 +78,18 @@ function loaded(): Engine {
 }
 
 async function init(threads: number): Promise<RuntimeInfo> {
-  const choice = chooseBuild(threads, environment());
-  const files = kBuilds[choice.build];
-  engine = await Engine.load({
-    glue: files.glue.href,
-    code: files.code.href,
-    threads: choice.threads,
-    shared: choice.build !== 'single',
-    ...(Page.supported && { page: new Page() }),
-    progress: (done, all) => languageModels.progress(done, all),
-  });
+  const started = await startBuild(chooseBuild(threads, environment()), ({ build, threads }) =>
+    Engine.load({
+      glue: kBuilds[build].glue.href,
+      code: kBuilds[build].code.href,
+      threads,
+      shared: build !== 'single',
+      ...(Page.supported && { page: new Page() }),
+      progress: (done, all) => languageModels.progress(done, all),
+    }),
+  );
+  engine = started.engine;
+  const { choice } = started;
   store = await RunStore.open<ForecastState>('forecast');
   const fused = choice.build === 'relaxed' ? ' with fused multiply-add' : '';
   return {

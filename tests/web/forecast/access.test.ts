@@ -78,3 +78,20 @@ test(
   },
   3 * kSlow,
 );
+
+test(
+  'the title names the page that is shown',
+  async () => {
+    const site = await openSite();
+    try {
+      const { page } = site;
+      for (const name of ['Forecast', 'Language model', 'Forecast']) {
+        await page.getByRole('navigation').getByRole('link', { name }).click();
+        await page.waitForFunction((title) => document.title === title, `${name} · tabgrad`);
+      }
+    } finally {
+      await site.close();
+    }
+  },
+  2 * kSlow,
+);

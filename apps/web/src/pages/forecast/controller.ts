@@ -4,6 +4,7 @@ import { effect } from '@preact/signals';
 import { deviceChoice, deviceFrom, engineQuery } from '../../engine/device';
 import { engineState, textOf } from '../../engine/engine';
 import { pageTitle } from '../../lib/format';
+import { kHomePage } from '../../shell/address';
 import { address, replaceQuery } from '../../shell/routes';
 import {
   closeTable,
@@ -39,12 +40,16 @@ export function startPage(): void {
     void refreshSaved();
     openAgain();
   });
-  effect(() => void follow(address.value.query));
+  effect(() => {
+    const { page, query } = address.value;
+    if (page === kHomePage) void follow(query);
+  });
   effect(writeAddress);
   effect(() => {
     if (run.value?.state === 'ended' || run.value?.state === 'failed') void refreshSaved();
   });
   effect(() => {
+    if (address.value.page !== kHomePage) return;
     const progress = run.value?.progress ?? null;
     document.title = pageTitle('Forecast', training.value ? progress : null);
   });
@@ -64,7 +69,7 @@ function writeAddress(): void {
   const open = table.value;
   const { page, query } = address.peek();
   const opensExample = opening.value !== null; // the address names it already
-  if (page !== 'forecast' || opensExample) return;
+  if (page !== kHomePage || opensExample) return;
   replaceQuery({
     ...engineQuery(query),
     ...(open?.example ? { [kDataKey]: open.example } : {}),
