@@ -42,9 +42,9 @@ peers: ## the same train steps in PyTorch on the CPU, at its best (a second root
 bundle: build ## a folder that runs on any Linux with a Vulkan driver, Chromium and the site included
 	@tools/bundle/make --browser
 
-engine-web: setup
+engine-web: setup node_modules
 	@for p in wasm wasm-relaxed wasm-single; do tools/build $$p bench_engine || exit 1; done
-	@[ -d node_modules ] || tools/toolchain/run npm ci
+	@tools/toolchain/run node packages/tabgrad/generate.mjs
 
 # HOST=name also writes bench/results/peers-web-name-date.json; ARGS="--bench lstm" and the like narrow it.
 peers-web: engine-web ## tabgrad, TensorFlow.js and jax-js side by side in headless Chromium

@@ -193,13 +193,10 @@ async function matmulJob({ form, m, n, k }: MatmulShape, a: Floats, b: Floats): 
   const product = jit(kProducts[form]);
   return {
     async run(count) {
-      let c: np.Array | null = null;
-      for (let i = 0; i < count; ++i) {
-        c?.dispose();
-        c = product(left.ref, right.ref);
-      }
-      await blockUntilReady([c!]);
-      c!.dispose();
+      // All are kept until they are there: jax-js does not compute what is let go before.
+      const products = Array.from({ length: count }, () => product(left.ref, right.ref));
+      await blockUntilReady(products);
+      tree.dispose(products);
     },
     result: async () => (await product(left.ref, right.ref).data()) as Float32Array,
     dispose() {
