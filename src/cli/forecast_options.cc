@@ -90,7 +90,7 @@ void ForecastOptions::declare(CLI::App& app) {
   given_.add<double>(app, "--weight-decay", "of matrices (0.01 with adamw)",
                      [](S& s, const double& v) { s.training.optimizer.weight_decay = v; });
   given_.add<double>(app, "--lr", "learning rate at its peak", [](S& s, const double& v) { s.training.learning_rate = v; });
-  given_.add<Text>(app, "--schedule", "constant, cosine or step (cosine)",
+  given_.add<Text>(app, "--schedule", "constant, linear, cosine or step (cosine)",
                    [](S& s, const Text& v) { s.training.schedule = schedule_kind_from(v); });
   given_.add<double>(app, "--warmup", "part of all steps in which the rate rises (0.05)",
                      [](S& s, const double& v) { s.training.warmup = v; });

@@ -12,6 +12,7 @@ void fields(Fields& f, LmTrainerConfig& t) {
   f.integer("accumulate", t.accumulate, 1, kMaxCount);
   f.integer("eval_every", t.eval_every, 1, kMaxCount);
   f.integer("eval_batches", t.eval_batches, 1, kMaxCount);
+  f.number("lr_floor", t.lr_floor, 0, 1);
   rate_fields(f, t);
 }
 

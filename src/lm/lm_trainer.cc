@@ -17,6 +17,7 @@ void check_lm_trainer(const LmTrainerConfig& c) {
   need_option(c.eval_every >= 1, "eval-every", c.eval_every, "give a number of steps from 1");
   need_option(c.eval_batches >= 1, "eval-batches", c.eval_batches, "give a number of batches from 1");
   check_rates(c);
+  need_option(c.lr_floor >= 0 && c.lr_floor <= 1, "lr-floor", c.lr_floor, "give the part of the learning rate, from 0 to 1");
   need_option(c.optimizer.weight_decay >= 0, "weight-decay", c.optimizer.weight_decay, "give a number from 0");
 }
 
@@ -36,7 +37,7 @@ LmTrainer::LmTrainer(Session& session, const Corpus& corpus, const GptConfig& mo
       started_(std::chrono::steady_clock::now()) {
   check_lm_trainer(config_);
   corpus_.check_context(context_);
-  schedule_ = make_schedule(config_.schedule, config_.learning_rate, config_.warmup, config_.steps);
+  schedule_ = make_schedule(config_.schedule, config_.learning_rate, config_.warmup, config_.steps, config_.lr_floor);
 }
 
 bool LmTrainer::validation_due() const {

@@ -37,6 +37,7 @@ struct LmTrainerConfig {
   ScheduleKind schedule = ScheduleKind::kCosine;
   double learning_rate = 3e-3;
   double warmup = 0.05;  // part of all steps
+  double lr_floor = 0;   // part of the learning rate at which linear and cosine end
   double max_seconds = 0;  // of this process; 0: no limit
   OptimizerConfig optimizer;
   std::uint64_t seed = 1;

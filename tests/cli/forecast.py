@@ -198,7 +198,7 @@ def bad_options_name_themselves(folder):
             (["--dropout", "1"], ["--dropout"]), (["--clip", "-1"], ["--clip"]), (["--batch", "0"], ["--batch"]),
             (["--epochs", "0"], ["--epochs"]), (["--epochs", "1e99"], ["--epochs"]), (["--patience", "-1"], ["--patience"]),
             (["--units", "0"], ["--units"]), (["--layers", "0"], ["--layers"]), (["--model", "transformer", "--heads", "3"], ["--heads"]),
-            (["--loss", "l2"], ["l2", "mse"]), (["--optimizer", "nadam"], ["nadam", "adamw"]), (["--schedule", "linear"], ["linear", "cosine"]),
+            (["--loss", "l2"], ["l2", "mse"]), (["--optimizer", "nadam"], ["nadam", "adamw"]), (["--schedule", "wavy"], ["wavy", "cosine"]),
             (["--gru-reset", "never"], ["--gru-reset"]), (["--missing", "zero"], ["zero"]), (["--normalise", "layer"], ["layer"]),
             (["--predict", "sign"], ["sign"]), (["--calendar"], ["alendar", "dates"]), (["--device", "tpu"], ["tpu", "cpu"]),
             (["--backtest", "0"], ["--backtest"]), (["--max-minutes", "-1"], ["--max-minutes"]), (["--seed", "x"], ["--seed"]),

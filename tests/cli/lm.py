@@ -54,7 +54,7 @@ def lm_every_option_trains(folder):
     for more in (["--tokenizer", "bpe:300"], ["--positions", "rope", "--heads", "2", "--kv-heads", "1"], ["--positions", "alibi"],
                  ["--positions", "sinusoidal", "--norm", "rms_norm", "--mlp", "swiglu", "--mlp-width", "40", "--tied", "false"],
                  ["--mlp", "relu2", "--qk-norm", "true"], ["--dropout", "0.1", "--label-smoothing", "0.1"],
-                 ["--optimizer", "sgd", "--schedule", "step"], ["--optimizer", "adam", "--warmup", "0"], ["--validation", "0"]):
+                 ["--optimizer", "sgd", "--schedule", "step"], ["--optimizer", "adam", "--warmup", "0", "--schedule", "linear", "--lr-floor", "0.1"], ["--validation", "0"]):
         code, output, errors = train(text, "--steps", "3", *more, "--out", folder / "m")
         expect(code == 0, more, code, errors)
         code, output, errors = tabgrad("generate", "--model", folder / "m", "--max-tokens", "30")

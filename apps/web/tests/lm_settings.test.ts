@@ -34,6 +34,7 @@ const kDefaults: LmSettings = {
     learning_rate: 3e-3,
     warmup: 0.05,
     seed: '1',
+    lr_floor: 0,
     optimizer: {
       kind: 'adamw',
       beta1: 0.9,

@@ -100,7 +100,7 @@ export interface ForecastSettings {
     epochs: number;
     batch: number;
     patience: number;
-    schedule: 'constant' | 'cosine' | 'step';
+    schedule: 'constant' | 'linear' | 'cosine' | 'step';
     learning_rate: number;
     /** Decimal digits: a seed has 64 bits. */
     seed: string | number;

@@ -41,6 +41,8 @@ test('rates', () => {
   expect(learningRate(kSchedule, 10)).toBe(1);
   expect(learningRate(kSchedule, 60)).toBeCloseTo(0.5, 12);
   expect(learningRate(kSchedule, 110)).toBeCloseTo(0, 12);
+  expect(learningRate({ ...kSchedule, kind: 'linear' }, 35)).toBe(0.75);
+  expect(learningRate({ ...kSchedule, kind: 'linear' }, 200)).toBe(0);
   expect(learningRate({ ...kSchedule, kind: 'step' }, 49)).toBe(1);
   expect(learningRate({ ...kSchedule, kind: 'step' }, 90)).toBeCloseTo(0.01, 12);
   expect(learningRate({ ...kSchedule, kind: 'constant' }, 100)).toBe(1);

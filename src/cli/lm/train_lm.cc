@@ -65,12 +65,14 @@ void LmOptions::declare(CLI::App& app) {
                    [](S& s, const Count& v) { s.training.accumulate = v; });
   given.add<double>(app, "--lr", "learning rate at its peak (0.003)",
                     [](S& s, const double& v) { s.training.learning_rate = v; });
-  given.add<Text>(app, "--schedule", "constant, cosine or step (cosine)",
+  given.add<Text>(app, "--schedule", "constant, linear, cosine or step (cosine)",
                   [](S& s, const Text& v) { s.training.schedule = schedule_kind_from(v); });
   given.add<double>(app, "--warmup", "part of all steps in which the rate rises (0.05)",
                     [](S& s, const double& v) { s.training.warmup = v; });
   given.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)",
                   [](S& s, const Text& v) { use_optimizer(s, optimizer_kind_from(v)); });
+  given.add<double>(app, "--lr-floor", "part of the learning rate at which linear and cosine end (0)",
+                    [](S& s, const double& v) { s.training.lr_floor = v; });
   given.add<double>(app, "--weight-decay", "of matrices and embeddings (0.1 with adamw)",
                     [](S& s, const double& v) { s.training.optimizer.weight_decay = v; });
   given.add<double>(app, "--clip", "largest gradient norm; 0 for none (1)", [](S& s, const double& v) { s.clip = v; });

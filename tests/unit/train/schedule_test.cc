@@ -32,6 +32,26 @@ TEST(Schedule, CosineFallsFromThePeakToZero) {
   EXPECT_NEAR(learning_rate(s, 500), 0.0, 1e-12);  // stays there
 }
 
+TEST(Schedule, LinearFallsFromThePeakToItsFloor) {
+  Schedule s{.kind = ScheduleKind::kLinear, .peak = 2, .warmup_steps = 10, .total_steps = 110};
+  EXPECT_DOUBLE_EQ(learning_rate(s, 5), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(s, 10), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(s, 35), 1.5);
+  EXPECT_DOUBLE_EQ(learning_rate(s, 110), 0.0);
+  s.floor = 0.1;
+  EXPECT_DOUBLE_EQ(learning_rate(s, 10), 2.0);
+  EXPECT_NEAR(learning_rate(s, 60), 1.1, 1e-12);
+  EXPECT_NEAR(learning_rate(s, 110), 0.2, 1e-12);
+  EXPECT_NEAR(learning_rate(s, 500), 0.2, 1e-12);  // stays there
+}
+
+TEST(Schedule, CosineEndsAtItsFloor) {
+  const Schedule s = make_schedule(ScheduleKind::kCosine, 2, 0.1, 100, 0.25);
+  EXPECT_DOUBLE_EQ(learning_rate(s, 10), 2.0);
+  EXPECT_NEAR(learning_rate(s, 55), 1.25, 1e-12);  // half way between 2 and 0.5
+  EXPECT_NEAR(learning_rate(s, 100), 0.5, 1e-12);
+}
+
 TEST(Schedule, StepDropsByItsFactor) {
   const Schedule s{.kind = ScheduleKind::kStep, .peak = 1, .warmup_steps = 2, .drop_every = 10, .drop_factor = 0.1};
   EXPECT_DOUBLE_EQ(learning_rate(s, 1), 0.5);
@@ -47,8 +67,9 @@ TEST(Schedule, WarmUpLongerThanTheRunIsHarmless) {
 }
 
 TEST(Schedule, NamesGoBothWays) {
-  for (const char* word : {"constant", "cosine", "step"}) EXPECT_STREQ(schedule_kind_name(schedule_kind_from(word)), word);
-  EXPECT_THROW(schedule_kind_from("linear"), Error);
+  for (const char* word : {"constant", "linear", "cosine", "step"})
+    EXPECT_STREQ(schedule_kind_name(schedule_kind_from(word)), word);
+  EXPECT_THROW(schedule_kind_from("exponential"), Error);
 }
 
 }  // namespace

@@ -41,13 +41,15 @@ export interface LmSettings {
     accumulate: number;
     eval_every: number;
     eval_batches: number;
-    schedule: 'constant' | 'cosine' | 'step';
+    schedule: 'constant' | 'linear' | 'cosine' | 'step';
     learning_rate: number;
     warmup: number;
     /** Decimal digits: a seed has 64 bits. */
     seed: string | number;
     optimizer: {
       kind: OptimizerKind;
+    /** Part of the learning rate at which linear and cosine end. */
+    lr_floor: number;
       beta1: number;
       beta2: number;
       eps: number;

@@ -19,7 +19,7 @@ export interface TrainingPlan {
   batch: number;
   evalBatch: number;
   schedule: {
-    kind: 'constant' | 'cosine' | 'step';
+    kind: 'constant' | 'linear' | 'cosine' | 'step';
     peak: number;
     warmupSteps: number;
     totalSteps: number;
@@ -160,5 +160,5 @@ export function learningRate(schedule: TrainingPlan['schedule'], step: number): 
   if (kind === 'constant') return peak;
   if (kind === 'step') return peak * dropFactor ** Math.floor(past / dropEvery);
   const part = Math.min(1, past / Math.max(1, totalSteps - warmupSteps));
-  return peak * 0.5 * (1 + Math.cos(Math.PI * part));
+  return kind === 'linear' ? peak * (1 - part) : peak * 0.5 * (1 + Math.cos(Math.PI * part));
 }

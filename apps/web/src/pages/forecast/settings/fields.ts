@@ -250,6 +250,7 @@ export const kFields: Field[] = [
     input: 'choice',
     options: [
       ['cosine', 'Cosine'],
+      ['linear', 'Linear'],
       ['constant', 'Constant'],
       ['step', 'Three steps down'],
     ],

@@ -146,10 +146,16 @@ export const kFields: Field[] = [
 
 const kByKey = new Map(kFields.map((field) => [field.key, field]));
 const kByPath = new Map(kFields.map((field) => [field.path, field]));
+    ['linear', 'Linear'],
 
 export function fieldOf(key: string): Field | undefined {
   return kByKey.get(key);
 }
+  part('lr-floor', 'Ends at, %', 'training.lr_floor', 'training', {
+    percent: true,
+    max: 100,
+    help: 'Of the learning rate, where the schedule is cosine or linear.',
+  }),
 
 /**
  * The engine's text, with options as the shell names them ("--context") by their labels on this page; and the field that it is
