@@ -324,8 +324,7 @@ void LmSession::write_more(double milliseconds, std::int64_t most, Reply& reply)
       return std::exp(static_cast<double>(w.generator.logits()[static_cast<std::size_t>(token)]) - total);
     };
     Json candidates = Json::array();
-    for (const Candidate& c :
-         w.generator.sampler().candidates().first(std::min(kAlternatives, w.generator.sampler().candidates().size())))
+    for (const Candidate& c : w.generator.sampler().likeliest(kAlternatives))
       candidates.push_back(
           {{"text", shown(w.tokenizer, c.token)}, {"probability", probability(c.token)}, {"drawn", c.probability}});
     tokens.push_back({{"text", id < w.tokenizer.vocabulary() ? w.decoder.feed(id) : ""},

@@ -21,8 +21,8 @@ class Generator {
   // Throws Error on an empty prompt or an id that is none. Of a prompt longer than the context, the end counts.
   void start(std::vector<std::int32_t> prompt);
   std::int32_t next();
-  const Sampler& sampler() const { return sampler_; }
-  // The model's logits that the last next() drew from.
+  Sampler& sampler() { return sampler_; }
+  // The model's logits that the last next() drew from, unless it drew on the device.
   std::span<const float> logits() const { return logits_; }
 
  private:

@@ -10,6 +10,43 @@ namespace tabgrad {
 namespace {
 
 constexpr std::uint32_t kDrawStream = 0x44524157;
+constexpr std::ptrdiff_t kFew = 32;  // candidates that are sorted rather than split once more
+
+// Likeliest first, by score: probabilities of close scores round to one. Equal ones by id, so that every target draws alike.
+struct Likelier {
+  const std::vector<float>& scores;
+  bool operator()(const Candidate& a, const Candidate& b) const {
+    const float x = scores[static_cast<std::size_t>(a.token)], y = scores[static_cast<std::size_t>(b.token)];
+    return x != y ? x > y : a.token < b.token;
+  }
+};
+
+// How many of the likeliest candidates it takes until their probabilities add up to `mass` (`beyond`: to more than that); all
+// when they do not. They then stand in front, the last of them at their end. Quickselect by mass: each round halves what is
+// looked at.
+std::size_t take_mass(std::vector<Candidate>& candidates, const Likelier& likelier, double mass, bool beyond) {
+  const auto reached = [&](double sum) { return beyond ? sum > mass : sum >= mass; };
+  auto first = candidates.begin(), last = candidates.end();
+  double before = 0;  // the sum of those in front of `first`
+  while (last - first > kFew) {
+    const auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last, likelier);
+    double upper = before;
+    for (auto c = first; c != middle; ++c) upper += static_cast<double>(c->probability);
+    if (reached(upper)) {
+      last = middle;
+    } else {
+      first = middle;
+      before = upper;
+    }
+  }
+  std::sort(first, last, likelier);
+  for (auto c = first; c != last; ++c) {
+    before += static_cast<double>(c->probability);
+    if (reached(before)) return static_cast<std::size_t>(c - candidates.begin()) + 1;
+  }
+  return static_cast<std::size_t>(last - candidates.begin());
+}
 
 }  // namespace
 
@@ -38,35 +75,37 @@ std::int32_t Sampler::pick(std::span<const float> logits, std::span<const std::i
     }
   }
   candidates_.resize(scores_.size());
-  for (std::size_t i = 0; i < scores_.size(); ++i) candidates_[i] = {static_cast<std::int32_t>(i), scores_[i]};
-  // Equal scores by id, so that every target draws alike.
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return a.probability != b.probability ? a.probability > b.probability : a.token < b.token;
-  });
-  const bool greedy = options_.temperature == 0;
-  if (options_.top_k > 0 && static_cast<std::size_t>(options_.top_k) < candidates_.size())
+  const Likelier likelier{scores_};
+  for (std::size_t i = 0; i < scores_.size(); ++i) candidates_[i].token = static_cast<std::int32_t>(i);
+  if (options_.top_k > 0 && static_cast<std::size_t>(options_.top_k) < candidates_.size()) {
+    std::nth_element(candidates_.begin(), candidates_.begin() + options_.top_k, candidates_.end(), likelier);
     candidates_.resize(static_cast<std::size_t>(options_.top_k));
   const double temperature = greedy ? 1.0 : options_.temperature;
-  const double top = static_cast<double>(candidates_.front().probability);
+  }
+  const std::int32_t best = std::min_element(candidates_.begin(), candidates_.end(), likelier)->token;
+  const auto score = [&](std::int32_t token) { return static_cast<double>(scores_[static_cast<std::size_t>(token)]); };
+  const bool greedy = options_.temperature == 0;
   double total = 0;
   for (Candidate& c : candidates_) {
-    const double weight = std::exp((static_cast<double>(c.probability) - top) / temperature);
-    c.probability = static_cast<float>(weight);
-    total += weight;
+    c.probability = static_cast<float>(std::exp((score(c.token) - score(best)) / temperature));
+    total += static_cast<double>(c.probability);
   }
-  double kept = 0;
-  std::size_t count = 0;
-  while (count < candidates_.size() && (count == 0 || kept < options_.top_p * total))
-    kept += static_cast<double>(candidates_[count++].probability);
-  candidates_.resize(count);
-  for (Candidate& c : candidates_) c.probability = static_cast<float>(static_cast<double>(c.probability) / kept);
-  if (greedy) return candidates_.front().token;
-  double left = static_cast<double>(uniform01(options_.seed, kDrawStream, static_cast<std::uint64_t>(draw)));
-  for (const Candidate& c : candidates_) {
-    left -= static_cast<double>(c.probability);
-    if (left < 0) return c.token;
+  if (options_.top_p < 1) {
+    candidates_.resize(take_mass(candidates_, likelier, options_.top_p * total, false));
+    total = 0;
+    for (const Candidate& c : candidates_) total += static_cast<double>(c.probability);
   }
-  return candidates_.back().token;  // rounding
+  for (Candidate& c : candidates_) c.probability = static_cast<float>(static_cast<double>(c.probability) / total);
+  if (greedy) return best;
+  const auto u = static_cast<double>(uniform01(options_.seed, kDrawStream, static_cast<std::uint64_t>(draw)));
+  return candidates_[take_mass(candidates_, likelier, u, true) - 1].token;
+}
+
+std::span<const Candidate> Sampler::likeliest(std::size_t most) {
+  most = std::min(most, candidates_.size());
+  std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(most), candidates_.end(),
+                    Likelier{scores_});
+  return std::span(candidates_).first(most);
 }
 
 }  // namespace tabgrad

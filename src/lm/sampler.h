@@ -2,7 +2,8 @@
 //
 // Does: repetition penalty, temperature, top-k, top-p, in this order, then draws by Philox. Does not: run the model.
 //
-// Invariant: what is drawn depends on (seed, number of the draw, logits, recent tokens) alone.
+// Invariants: what is drawn depends on (seed, number of the draw, logits, recent tokens) alone. A draw takes time in proportion to
+// the vocabulary: nothing sorts it.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 namespace tabgrad {
 
 struct SamplingOptions {
-  double temperature = 0.8;       // 0: always the likeliest
-  std::int64_t top_k = 0;         // only the k likeliest; 0: all
-  double top_p = 1.0;             // the smallest set of likeliest tokens that has this probability (Holtzman et al. 2020)
+  double temperature = 0.8;  // 0: always the likeliest
+  std::int64_t top_k = 0;  // only the k likeliest; 0: all
+  double top_p = 1.0;  // the smallest set of likeliest tokens that has this probability (Holtzman et al. 2020)
   double repetition_penalty = 1;  // divides (or, below 0, multiplies) the logits of recent tokens (Keskar et al. 2019)
   std::uint64_t seed = 1;
 };
@@ -32,13 +33,14 @@ class Sampler {
 
   // draw: counts from 0. recent: the tokens that the repetition penalty is about.
   std::int32_t pick(std::span<const float> logits, std::span<const std::int32_t> recent, std::int64_t draw);
-  // Of the last pick, after all options, likeliest first; those left out are absent.
-  std::span<const Candidate> candidates() const { return candidates_; }
+  // Of the last pick, after all options, the `most` likeliest, likeliest first (all where there are fewer); those left out by
+  // top-k and top-p are absent.
+  std::span<const Candidate> likeliest(std::size_t most);
 
  private:
   SamplingOptions options_;
   std::vector<float> scores_;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  // in no order
 };
 
 }  // namespace tabgrad
