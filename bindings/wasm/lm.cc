@@ -133,16 +133,21 @@ void LmSession::tokenizer_info(Reply& reply) const {
 
 void LmSession::tokenizer_json(Reply& reply) const { reply.json = {{"bytes", reply.array(tokenizer_.to_json())}}; }
 
-void LmSession::read() { reading_ = std::make_unique<CorpusBuilder>(tokenizer_); }
+void LmSession::read(bool only_check) {
+  reading_ = only_check ? nullptr : std::make_unique<CorpusBuilder>(tokenizer_);
+  key_.emplace(tokenizer_);
+}
 
 void LmSession::read_feed(std::string_view text) {
-  TG_CHECK(reading_ != nullptr);
-  reading_->feed(text);
+  TG_CHECK(key_.has_value());
+  if (reading_) reading_->feed(text);
+  key_->feed(text);
 }
 
 void LmSession::read_next() {
-  TG_CHECK(reading_ != nullptr);
-  reading_->end_text();
+  TG_CHECK(key_.has_value());
+  if (reading_) reading_->end_text();
+  key_->end_text();
 }
 
 void LmSession::read_end(double validation, Reply& reply) {
@@ -152,6 +157,26 @@ void LmSession::read_end(double validation, Reply& reply) {
   const Corpus& c = *corpus_;
   const TextBaselines baselines = text_baselines(c, tokenizer_.vocabulary());
   reply.json = {{"bytes", c.bytes()},
+  corpus_key_ = key_->text();
+  corpus_info(reply);
+}
+
+void LmSession::read_kept(std::string_view kept, double validation, Reply& reply) {
+  TG_CHECK(key_.has_value());
+  std::optional<Corpus> corpus = read_token_cache(kept, key_->text(), validation);
+  reply.json = nullptr;
+  if (!corpus) return;
+  corpus_ = std::make_shared<const Corpus>(std::move(*corpus));
+  corpus_key_ = key_->text();
+  corpus_info(reply);
+}
+
+void LmSession::tokens(Reply& reply) const {
+  TG_CHECK(corpus_ != nullptr);
+  reply.json = {{"bytes", reply.array(write_token_cache(*corpus_, corpus_key_))}};
+}
+
+void LmSession::corpus_info(Reply& reply) const {
                 {"tokens", c.size()},
                 {"trainingTokens", c.training_tokens()},
                 {"validationTokens", c.validation_tokens()},

@@ -17,6 +17,7 @@
 #include "data/tokenizer/bpe_trainer.h"
 #include "lm/baselines.h"
 #include "lm/lm_job.h"
+#include "lm/token_cache.h"
 #include "reply.h"
 
 namespace tabgrad::wasm {
@@ -36,12 +37,14 @@ class LmSession {
   void use_tokenizer(const std::string& kind, const std::string& file, std::string_view json, Reply& reply);
   void tokenizer_json(Reply& reply) const;
 
-  // The text, in the current tokenizer's tokens.
-  void read();
+  // The text, in the current tokenizer's tokens. only_check: they are not made; read_kept() takes kept ones if they are this text's.
+  void read(bool only_check);
   void read_feed(std::string_view text);
   void read_next();                                // the next of several texts
   void read_end(double validation, Reply& reply);  // CorpusInfo
 
+  void read_kept(std::string_view kept, double validation, Reply& reply);  // CorpusInfo or null
+  void tokens(Reply& reply) const;  // for read_kept(), another time (lm/token_cache.h)
   // from_model: goes on from the opened model's weights, with its sizes.
   void plan(const Json& settings, bool from_model, const std::string& device, Reply& reply) const;  // LmPlan
   void train(const Json& settings, bool from_model, const std::string& device, Reply& reply);       // LmPlan; it waits
@@ -88,6 +91,7 @@ class LmSession {
   void describe(const LmSettings& settings, std::int64_t parameters, const Program& program, Reply& reply) const;
   void tokenizer_info(Reply& reply) const;
   void numbers(std::int64_t first, Reply& reply) const;
+  void corpus_info(Reply& reply) const;
 
   SessionOptions options_;
   Tokenizer tokenizer_ = Tokenizer::bytes();
@@ -96,6 +100,7 @@ class LmSession {
   std::shared_ptr<const Corpus> corpus_;
   std::unique_ptr<LmJob> job_;
   Files files_;
+  std::string corpus_key_;
   std::unique_ptr<Opened> opened_;
   std::optional<Writing> writing_;
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/fnv.h"
 #include "data/tokenizer/bpe_trainer.h"
 #include "tensor/philox.h"
 
@@ -22,11 +23,9 @@ Corpus::Corpus(std::vector<std::uint16_t> tokens, std::int64_t bytes, double val
 }
 
 std::uint64_t Corpus::hash() const {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const std::uint16_t id : tokens_) {
-    for (const unsigned byte : {id & 0xFFu, static_cast<unsigned>(id) >> 8}) hash = (hash ^ byte) * 0x100000001b3u;
-  }
-  return hash;
+  Fnv1a hash;
+  for (const std::uint16_t id : tokens_) hash.number(id, 16);
+  return hash.value();
 }
 
 void Corpus::check_context(std::int64_t context) const {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/fnv.h"
 #include "tensor/philox.h"
 
 namespace tabgrad {
@@ -144,15 +145,12 @@ NamedTensors initial_values(const std::vector<ParameterSpec>& parameters, std::u
 }
 
 std::uint64_t hash_values(const NamedTensors& values) {
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV's offset basis and prime
+  Fnv1a hash;
   for (const auto& [name, tensor] : values) {
     TG_CHECK(tensor.dtype == DType::kF32);
-    for (const float value : tensor.f32) {
-      const auto bits = std::bit_cast<std::uint32_t>(value);
-      for (int shift = 0; shift < 32; shift += 8) hash = (hash ^ ((bits >> shift) & 0xFFu)) * 0x100000001B3u;
-    }
+    for (const float value : tensor.f32) hash.number(std::bit_cast<std::uint32_t>(value), 32);
   }
-  return hash;
+  return hash.value();
 }
 
 std::string hash_text(std::uint64_t hash) {

@@ -1,8 +1,11 @@
 """train lm and generate: good runs, interruptions, and bad input."""
 import json
 import math
+import random
+import re
 import signal
 import subprocess
+import time
 
 from harness import DATA, PROGRAM, expect, tabgrad, test
 
@@ -91,6 +94,34 @@ def interrupt(text, out, how):
 @test
 def lm_interrupted_runs_resume_with_the_same_losses(folder):
     text = part(folder)
+@test
+def lm_killed_at_random_steps_it_resumes_from_the_last_checkpoint(folder):
+    text, steps = part(folder), 3000
+    settings = ["--steps", str(steps), "--eval-every", "100", "--dropout", "0.1"]
+    code, output, errors = train(text, *settings, "--json", folder / "whole.json")
+    expect(code == 0, errors)
+    whole = json.loads((folder / "whole.json").read_text())
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    for kill in range(3):
+        out, at = folder / f"killed{kill}", chance.randrange(200, steps - 800, 100)
+        process = subprocess.Popen([PROGRAM, "train", "lm", "--text", str(text), *SMALL, *settings, "--out", str(out),
+                                    "--checkpoint-seconds", "0.02"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            if line.startswith(f"step {at}/"):
+                break
+        time.sleep(chance.random() * 0.05)
+        process.kill()
+        process.communicate(timeout=60)
+        expect(process.returncode == -signal.SIGKILL, "seed", seed, "it ended by itself:", process.returncode)
+        code, output, errors = tabgrad("train", "lm", "--text", text, "--out", out, "--resume", "--json", folder / "r.json")
+        resumed = re.search(r"Resumed at step (\d+) of", output)
+        expect(code == 0 and resumed and 0 < int(resumed[1]) < steps, "seed", seed, code, output, errors)
+        result = json.loads((folder / "r.json").read_text())
+        for key in ("train_loss", "val_loss", "grad_norm"):
+            expect(result[key] == whole[key], "seed", seed, "killed after step", at, "resumed at", resumed[1], key, "differs")
+
+
     code, output, errors = train(text, "--steps", "3000", "--eval-every", "500", "--json", folder / "whole.json")
     expect(code == 0, errors)
     whole = json.loads((folder / "whole.json").read_text())
@@ -109,6 +140,68 @@ def lm_interrupted_runs_resume_with_the_same_losses(folder):
 @test
 def lm_bad_input_is_named(folder):
     text = part(folder)
+@test
+def lm_recurrent_models_train_and_generate(folder):
+    text = part(folder)
+    for kind in ("lstm", "gru"):
+        out = folder / kind
+        code, output, errors = tabgrad("train", "lm", "--text", text, "--model", kind, "--preset", "tiny", "--units", "24", "--layers", "2",
+                                       "--context", "16", "--batch", "4", "--steps", "60", "--out", out, "--json", folder / "r.json")
+        expect(code == 0 and f"Model: {kind}, 2 layers of 24 units" in output, kind, code, output, errors)
+        result = json.loads((folder / "r.json").read_text())
+        expect(result["model"] == kind and result["val_loss"][-1] < result["val_loss"][0] - 1, result["val_loss"])
+        expect(json.loads((out / "config.json").read_text())["model_type"] == f"tabgrad-{kind}")
+        # Longer than the context, and the same again.
+        texts = [tabgrad("generate", "--model", out, "--prompt", "Call me Ishmael. Some years ago", "--max-tokens", "60") for _ in range(2)]
+        expect(texts[0][0] == 0 and texts[0][1] == texts[1][1] and len(texts[0][1]) > 60, texts)
+        code, output, errors = tabgrad("train", "lm", "--text", text, "--from", out, "--preset", "tiny", "--batch", "4", "--steps", "2",
+                                       "--json", folder / "r.json")
+        expect(code == 0 and json.loads((folder / "r.json").read_text())["train_loss"][0] < 4.5, kind, "started anew", errors)
+        code, output, errors = tabgrad("train", "lm", "--text", text, "--out", out, "--resume", "--model", "gpt")
+        expect(code == 2 and "--model" in errors, code, errors)
+    code, output, errors = tabgrad("train", "lm", "--text", text, "--from", out, "--model", "lstm")
+    expect(code == 2 and "--model" in errors and "gru" in errors, code, errors)
+
+
+@test
+def lm_recomputing_activations_changes_nothing_but_the_cost(folder):
+    text, results = part(folder), []
+    for more in ([], ["--recompute", "true"]):
+        code, output, errors = train(text, "--layers", "3", "--dropout", "0.1", "--steps", "20", "--json", folder / "r.json", *more)
+        expect(code == 0, errors)
+        results.append(json.loads((folder / "r.json").read_text()))
+    for key in ("train_loss", "val_loss", "grad_norm"):
+        expect(results[0][key] == results[1][key], key, "differs")
+    for target in ("cpu", "webgpu", "webgl"):
+        for kind in ("gpt", "lstm"):
+            plans = []
+            for more in ([], ["--recompute"]):
+                code, output, errors = tabgrad("plan", "--preset", "medium", "--model", kind, "--target", target, "--json", "-", *more)
+                expect(code == 0, errors)
+                plans.append(json.loads(output))
+            expect(plans[1]["peak_bytes"] < plans[0]["peak_bytes"] and plans[1]["flops"] > plans[0]["flops"], target, kind, plans)
+
+
+@test
+def lm_tokens_are_made_once(folder):
+    text, out = part(folder), folder / "m"
+    kept, told = out / "tokens.safetensors", "The tokens are taken from"
+    runs = [train(text, "--tokenizer", "bpe:400", "--steps", "20", "--out", out, "--json", folder / f"{i}.json") for i in range(2)]
+    expect(all(code == 0 for code, _, _ in runs), runs)
+    expect(told not in runs[0][1] and told in runs[1][1] and kept.exists(), runs)
+    whole = kept.read_bytes()
+    for damage in (b"", whole[: len(whole) // 2], whole[:-4] + b"\x01\x02\x03\x04"):
+        kept.write_bytes(damage)
+        code, output, errors = train(text, "--tokenizer", "bpe:400", "--steps", "20", "--out", out, "--json", folder / "2.json")
+        expect(code == 0 and told not in output and kept.read_bytes() == whole, output, errors)
+    code, output, errors = tabgrad("train", "lm", "--text", text, "--out", out, "--resume", "--json", folder / "3.json")
+    expect(code == 0 and told in output, output, errors)
+    losses = [json.loads((folder / f"{i}.json").read_text())["train_loss"] for i in range(4)]
+    expect(all(loss == losses[0] for loss in losses), losses)
+    code, output, errors = train(part(folder, 20000), "--tokenizer", "bpe:400", "--steps", "1", "--out", out)
+    expect(code == 0 and told not in output, "another text's tokens were taken")
+
+
     (folder / "empty.txt").write_bytes(b"")
     (folder / "short.txt").write_bytes(b"short")
     for more, words in (([], None), (["--preset", "gigantic"], "gigantic"), (["--tokenizer", "bpe:12"], "bpe:12"),

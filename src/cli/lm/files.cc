@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "data/atomic_file.h"
 #include "data/tokenizer/bpe_trainer.h"
+#include "lm/token_cache.h"
 
 namespace tabgrad::cli {
 namespace {
@@ -57,6 +58,40 @@ Tokenizer train_tokenizer(const std::string& vocabulary, const std::vector<std::
   BpeTrainer trainer;
   for (const std::string& path : texts) read_file_in_chunks(path, [&](std::string_view chunk) { trainer.feed(chunk); });
   return trainer.train(options, progress);
+}
+
+Corpus read_corpus(const Tokenizer& tokenizer, const std::vector<std::string>& texts, double validation,
+                   const std::string& cache, const std::function<void(const std::string&)>& note) {
+  const auto feed = [&](auto& taker) {
+    for (const std::string& path : texts) {
+      read_file_in_chunks(path, [&](std::string_view chunk) { taker.feed(chunk); });
+      taker.end_text();
+    }
+  };
+  std::string key;
+  if (!cache.empty()) {
+    CorpusKey whole(tokenizer);
+    feed(whole);
+    key = whole.text();
+    std::optional<Corpus> kept;
+    try {
+      if (exists(cache)) kept = read_token_cache(read_file(cache), key, validation);
+    } catch (const Error&) {  // it cannot be read: as if there were none
+    }
+    if (kept) {
+      note("The tokens are taken from " + cache + ".");
+      return std::move(*kept);
+    }
+  }
+  CorpusBuilder builder(tokenizer);
+  feed(builder);
+  Corpus corpus = builder.finish(validation);
+  try {
+    if (!cache.empty()) write_file_atomically(cache, write_token_cache(corpus, key));
+  } catch (const Error& e) {
+    note(str("note: the tokens could not be kept: ", e.what()));
+  }
+  return corpus;
 }
 
 std::string printable(const std::string& text) {

@@ -25,6 +25,11 @@ Tokenizer read_tokenizer(const std::string& path);
 Tokenizer train_tokenizer(const std::string& vocabulary, const std::vector<std::string>& texts,
                           const std::function<void(std::int64_t, std::int64_t)>& progress);
 
+// The texts in tokens, as training data. cache: a file that holds the tokens of an earlier time, if it is of the same texts and
+// tokenizer, and gets them otherwise; "" is none. note: takes a line for people.
+Corpus read_corpus(const Tokenizer& tokenizer, const std::vector<std::string>& texts, double validation,
+                   const std::string& cache, const std::function<void(const std::string&)>& note);
+
 // The text without control characters but newlines and tabs: what a model writes must not steer a terminal.
 std::string printable(const std::string& text);
 

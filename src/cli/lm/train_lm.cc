@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kCheckpointSeconds = 10;  // at least this long between two checkpoints
+constexpr const char* kTokensFile = "tokens.safetensors";
 constexpr std::int64_t kSampleTokens = 160;
 constexpr double kNatsPerBit = 0.6931471805599453;
 
@@ -36,7 +36,7 @@ struct LmOptions {
   std::vector<std::string> text;
   std::string preset = "small", tokenizer = "byte", out, from, prompt = "\n";
   bool resume = false;
-  double max_minutes = 0;
+  double max_minutes = 0, checkpoint_seconds = 10;
   std::int64_t sample_every = 0;
   CLI::Option *preset_option = nullptr, *tokenizer_option = nullptr;
   SettingsOptions<LmSettings> given;
@@ -57,6 +57,8 @@ void LmOptions::declare(CLI::App& app) {
   app.add_option("--from", from, "start from the weights of this model folder, with its sizes and tokenizer")->type_name("DIR");
   app.add_option("--sample-every", sample_every, "show what the model writes, each so many steps (only at the end)");
   app.add_option("--prompt", prompt, "how the samples begin");
+  app.add_option("--checkpoint-seconds", checkpoint_seconds, "at least this long between two checkpoints (10)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--max-minutes", max_minutes, "stop training after this time")->check(CLI::NonNegativeNumber);
 
   given.add<Count>(app, "--steps", "training steps (1500)", [](S& s, const Count& v) { s.training.steps = v; });
@@ -125,8 +127,11 @@ class TrainLm {
     if (!o_.from.empty()) start = read_lm_folder(o_.from);
     LmSettings settings = settings_for(checkpoint, start);
     const Tokenizer tokenizer = start ? start->tokenizer : make_tokenizer(settings.tokenizer, checkpoint.has_value());
-    LmJob job(read_corpus(tokenizer, settings.validation), tokenizer, settings, session_options(common_),
-              start ? &start->weights : nullptr);
+    // Bytes are their own tokens: keeping them would save nothing.
+    const bool keep = !o_.out.empty() && settings.tokenizer != "byte";
+    Corpus corpus = read_corpus(tokenizer, o_.text, settings.validation, keep ? (fs::path(o_.out) / kTokensFile).string() : "",
+                                [&](const std::string& line) { progress_.print(line); });
+    LmJob job(std::move(corpus), tokenizer, settings, session_options(common_), start ? &start->weights : nullptr);
     describe(job);
     if (checkpoint) {
       job.restore(*checkpoint);
@@ -182,15 +187,6 @@ class TrainLm {
     return tokenizer;
   }
 
-  Corpus read_corpus(const Tokenizer& tokenizer, double validation) {
-    CorpusBuilder builder(tokenizer);
-    for (const std::string& path : o_.text) {
-      read_file_in_chunks(path, [&](std::string_view chunk) { builder.feed(chunk); });
-      builder.end_text();
-    }
-    return builder.finish(validation);
-  }
-
   void describe(LmJob& job) {
     const Corpus& c = job.corpus();
     const GptConfig& m = job.settings().model;
@@ -225,7 +221,7 @@ class TrainLm {
       if (StopRequest::requested()) trainer.request_stop();
       const LmTrainerState& s = trainer.state();
       const bool evaluated = event == LmTrainer::Event::kEvaluation;
-      if (!o_.out.empty() && !trainer.validating() && seconds_since(saved_) >= kCheckpointSeconds) save_checkpoint(job);
+      if (!o_.out.empty() && !trainer.validating() && seconds_since(saved_) >= o_.checkpoint_seconds) save_checkpoint(job);
       if (o_.sample_every > 0 && s.step >= sampled + o_.sample_every && !trainer.validating()) {
         sampled = s.step;
         show_sample(job);

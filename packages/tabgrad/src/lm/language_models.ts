@@ -30,6 +30,7 @@ type Settings = LmCalls['lm.plan'][0];
 const kModelFiles = ['config.json', 'model.safetensors', 'tokenizer.json'];
 const kTokenizerFile = 'tokenizer.json';
 const kTextPrefix = 'text-';
+const kTokensFile = 'tokens.safetensors';
 
 export class LanguageModels {
   readonly #host: LmHost;
@@ -186,7 +187,15 @@ export class LanguageModels {
     }
   }
 
-  async #encode(tokenizer: TokenizerChoice, validation: number): Promise<CorpusInfo> {
+  /** kept: the tokens of an earlier time, if any. */
+  async #encode(tokenizer: TokenizerChoice, validation: number, kept?: Blob): Promise<CorpusInfo> {
+    if (kept) {
+      await this.#ask('lm.read', { onlyCheck: true });
+      await this.#feed('lm.read.feed', 'reading', () => this.#ask('lm.read.next'));
+      const bytes = new Uint8Array(await kept.arrayBuffer());
+      const info = await this.#ask<Omit<CorpusInfo, 'tokenizer'> | null>('lm.read.kept', { validation }, bytes);
+      if (info) return { tokenizer, ...info };
+    }
     await this.#ask('lm.read');
     await this.#feed('lm.read.feed', 'encoding', () => this.#ask('lm.read.next'));
     return { tokenizer, ...(await this.#ask<Omit<CorpusInfo, 'tokenizer'>>('lm.read.end', { validation })) };
@@ -226,7 +235,7 @@ export class LanguageModels {
     };
     const store = await this.#opened();
     const unlock = store ? await lockRun(facts.run) : () => {};
-    const host = { engine: this.#host.engine(), store: await this.#keep(facts.run, store), unlock };
+    const host = { engine: this.#host.engine(), store: await this.#keep(facts.run, kept, store), unlock };
     this.#begin(facts, host, { seconds: 0, msPerStep: 0 }, sampleSeconds, null).start();
     return { facts, plan, device };
   }
@@ -244,9 +253,17 @@ export class LanguageModels {
   }
 
   /** A store that has this run's text and tokenizer, or null with a notice. */
-  async #keep(run: string, store: RunStore<LmRunState> | null): Promise<RunStore<LmRunState> | null> {
-    const { bytes } = await this.#ask<{ bytes: Uint8Array<ArrayBuffer> }>('lm.tokenizer.json');
-    const texts = this.#texts.map(({ file }, i): [string, Blob] => [`${kTextPrefix}${i}`, file]);
+  async #keep(
+    run: string,
+    tokenizer: TokenizerChoice,
+    store: RunStore<LmRunState> | null,
+  ): Promise<RunStore<LmRunState> | null> {
+    const file = async (call: string): Promise<Blob> =>
+      new Blob([(await this.#ask<{ bytes: Uint8Array<ArrayBuffer> }>(call)).bytes]);
+    const files = new Map(this.#texts.map(({ file }, i): [string, Blob] => [`${kTextPrefix}${i}`, file]));
+    files.set(kTokenizerFile, await file('lm.tokenizer.json'));
+    // Bytes are their own tokens: keeping them would save nothing.
+    if (tokenizer !== 'byte') files.set(kTokensFile, await file('lm.tokens'));
     try {
       await store?.create(run, new Map([...texts, [kTokenizerFile, new Blob([bytes])]]));
       return store;
@@ -280,7 +297,8 @@ export class LanguageModels {
       if (state.corpus.tokenizer === 'file') this.#tokenizerFile = { name: kTokenizerFile, file: tokenizer };
       await this.#readTokenizer({ name: kTokenizerFile, file: tokenizer });
       this.#learned = { texts, tokenizer: state.corpus.tokenizer };
-      const corpus = await this.#encode(state.corpus.tokenizer, state.settings.validation);
+      const kept = files.get(kTokensFile);
+      const corpus = await this.#encode(state.corpus.tokenizer, state.settings.validation, kept);
       this.#corpus = corpus;
       const ended = state.state === 'finished';
       // Where it was, unless that is gone or something else is wanted; one that has ended needs no GPU.
