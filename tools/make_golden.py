@@ -502,9 +502,62 @@ def gpt_file(path, preset):
                      "tokens_fnv1a64": fnv1a64(tokens), **{k: str(v) for k, v in config.items()}})
 
 
+RECURRENT = dict(layers=2, d=24, context=20, batch=4)
+
+
+def recurrent_lm_parameters(cell, layers, d, **_):
+    """Initial weights, drawn as they come: layer i's gates are those of `lstm` and of `gru` with the reset after the product."""
+    gates, draws = (4 if cell == "lstm" else 3) * d, Inputs(700 if cell == "lstm" else 730)
+    draws.draw("tok_emb.w", VOCABULARY, d, scale=d ** -0.5)
+    for i in range(layers):
+        draws.draw(f"{cell}{i}.wx", d, gates, scale=0.2), draws.draw(f"{cell}{i}.wh", d, gates, scale=0.2)
+        draws.draw(f"{cell}{i}.b", gates, scale=0.1)
+        if cell == "gru":
+            draws.draw(f"{cell}{i}.bh", gates, scale=0.1)
+    return draws.tensors
+
+
+def recurrent_lm_loss(p, ids, targets, cell, layers, d, batch, **_):
+    """Mean cross-entropy; the embedding is read times √d and is the head too; every window starts from zero."""
+    x, zeros = (p["tok_emb.w"][ids] * d ** 0.5).transpose(0, 1), torch.zeros(batch, d, dtype=torch.float64)
+    for i in range(layers):
+        q = {name: p.get(f"{cell}{i}.{name}") for name in ("wx", "wh", "b", "bh")}
+        if cell == "lstm":
+            x = lstm(x, q["wx"], q["wh"], q["b"], zeros, zeros)[0]
+        else:
+            x = gru(x, q["wx"], q["wh"], q["b"], q["bh"], zeros, True)
+    logits = x.transpose(0, 1) @ p["tok_emb.w"].T
+    return F.cross_entropy(logits.reshape(-1, VOCABULARY), targets.reshape(-1))
+
+
+def recurrent_lm_file(path, cell):
+    init = {name: value.detach().clone() for name, value in recurrent_lm_parameters(cell, **RECURRENT).items()}
+    params = {name: value.clone().requires_grad_(True) for name, value in init.items()}
+    optimizer = make_optimizer("adamw", list(params.values()), 3e-3)
+    losses, norms, out = [], [], File()
+    for step in range(10):
+        optimizer.zero_grad()
+        loss = recurrent_lm_loss(params, *gpt_batch(step, **RECURRENT), cell, **RECURRENT)
+        loss.backward()
+        if step == 0:
+            for name, value in params.items():
+                out.put(f"grad.{name}", value.grad.numpy().astype(np.float32))
+        norms.append(float(torch.nn.utils.clip_grad_norm_(list(params.values()), 1.0)))
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    for name, value in init.items():
+        out.put(f"init.{name}", value.numpy().astype(np.float32))
+        out.put(f"final_sum.{name}", np.array([float(params[name].detach().abs().sum())]))
+    out.put("losses", np.array(losses))
+    out.put("norms", np.array(norms))
+    out.write(path, {k: str(v) for k, v in RECURRENT.items()})
+    print(f"  {cell}: loss {losses[0]:.6f} → {losses[-1]:.6f}")
+
+
 FILES = {"philox": philox_file, "recurrent": recurrent_file, "attention": attention_file, "ops": ops_file,
          "curves": curves_file, "gpt_tiny": lambda path: gpt_file(path, "tiny"),
-         "gpt_small": lambda path: gpt_file(path, "small")}
+         "gpt_small": lambda path: gpt_file(path, "small"),
+         "lm_lstm": lambda path: recurrent_lm_file(path, "lstm"), "lm_gru": lambda path: recurrent_lm_file(path, "gru")}
 
 
 def main():

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "models/gpt.h"
 #include "page_json.h"
 
 namespace tabgrad::wasm {
@@ -15,10 +14,10 @@ namespace {
 constexpr std::int64_t kMinVocabulary = 257, kMaxVocabulary = 1 << 16;
 constexpr std::size_t kAlternatives = 6;  // of a token that was written
 
-Json model_json(const GptConfig& config) {
+Json model_json(const LmConfig& config) {
   Json json;
   FieldWriter writer(json);
-  GptConfig copy = config;
+  LmConfig copy = config;
   fields(writer, copy);
   return json;
 }
@@ -85,12 +84,16 @@ SessionOptions LmSession::options_on(const std::string& device) const {
 
 void LmSession::presets(Reply& reply) const {
   reply.json = Json::array();
-  for (const GptConfig& preset : gpt_presets())
-    reply.json.push_back({{"name", preset.name}, {"parameters", gpt_parameter_count(preset)}});
+  for (const GptConfig& preset : gpt_presets()) {
+    Json parameters;
+    for (const LmKind kind : {LmKind::kGpt, LmKind::kLstm, LmKind::kGru})
+      parameters[lm_kind_name(kind)] = lm_parameter_count(lm_preset(preset.name, kind));
+    reply.json.push_back({{"name", preset.name}, {"parameters", std::move(parameters)}});
+  }
 }
 
-void LmSession::defaults(const std::string& preset, const std::string& optimizer, Reply& reply) const {
-  LmSettings settings = default_lm_settings(preset);
+void LmSession::defaults(const std::string& kind, const std::string& preset, const std::string& optimizer, Reply& reply) const {
+  LmSettings settings = default_lm_settings(preset, lm_kind_from(kind));
   if (!optimizer.empty()) use_optimizer(settings, optimizer_kind_from(optimizer));
   reply.json = with_digits(to_json(settings));
 }
@@ -154,9 +157,6 @@ void LmSession::read_end(double validation, Reply& reply) {
   TG_CHECK(reading_ != nullptr);
   const std::unique_ptr<CorpusBuilder> builder = std::move(reading_);
   corpus_ = std::make_shared<const Corpus>(builder->finish(validation));
-  const Corpus& c = *corpus_;
-  const TextBaselines baselines = text_baselines(c, tokenizer_.vocabulary());
-  reply.json = {{"bytes", c.bytes()},
   corpus_key_ = key_->text();
   corpus_info(reply);
 }
@@ -177,6 +177,9 @@ void LmSession::tokens(Reply& reply) const {
 }
 
 void LmSession::corpus_info(Reply& reply) const {
+  const Corpus& c = *corpus_;
+  const TextBaselines baselines = text_baselines(c, tokenizer_.vocabulary());
+  reply.json = {{"bytes", c.bytes()},
                 {"tokens", c.size()},
                 {"trainingTokens", c.training_tokens()},
                 {"validationTokens", c.validation_tokens()},
@@ -188,8 +191,12 @@ void LmSession::corpus_info(Reply& reply) const {
 LmSettings LmSession::settings_from(const Json& patch, bool from_model) const {
   TG_CHECK(patch.is_object());
   std::string preset = "small";
-  if (patch.contains("model") && patch["model"].is_object()) preset = patch["model"].value("name", preset);
-  LmSettings base = default_lm_settings(preset);
+  std::string kind = "gpt";
+  if (patch.contains("model") && patch["model"].is_object()) {
+    preset = patch["model"].value("name", preset);
+    kind = patch["model"].value("kind", kind);
+  }
+  LmSettings base = default_lm_settings(preset, lm_kind_from(kind));
   base.model.vocabulary = tokenizer_.vocabulary();
   if (from_model) {
     if (!opened_) fail("There is no model: open one first.");
@@ -201,7 +208,7 @@ LmSettings LmSession::settings_from(const Json& patch, bool from_model) const {
   settings.merge_patch(patch);
   read_digits(settings);
   LmSettings read = lm_settings_from_json(settings.dump(), "settings");
-  if (from_model && gpt_parameters(read.model) != gpt_parameters(opened_->model.config))
+  if (from_model && lm_parameters(read.model) != lm_parameters(opened_->model.config))
     fail("The sizes of the opened model cannot be changed. Take back the settings that name other sizes.");
   return read;
 }
@@ -311,21 +318,21 @@ void LmSession::save(Reply& reply) {
 void LmSession::model_open(const std::string& where, Reply& reply) {
   const Files files = std::exchange(files_, {});
   LmModel model = model_from_files(files, where);
-  Session session = make_session(build_gpt_generation(model.config).entries, options_);
+  Session session = make_session(build_lm_generation(model.config).entries, options_);
   for (const auto& [name, value] : model.weights) session.write(name, value);
   writing_.reset();
   opened_ = std::make_unique<Opened>(std::move(model), std::move(session));
   const LmModel& m = opened_->model;
   reply.json = {{"name", where},
                 {"model", model_json(m.config)},
-                {"parameters", gpt_parameter_count(m.config)},
+                {"parameters", lm_parameter_count(m.config)},
                 {"vocabulary", m.tokenizer.vocabulary()}};
 }
 
 void LmSession::write(const Json& args, Reply& reply) {
   const Source from = source(args.at("source").get<std::string>());
   const SamplingOptions sampling = sampling_from(args.at("sampling"));
-  Generator generator(from.session, from.config.context, from.config.vocabulary, sampling);
+  Generator generator(from.session, from.config, sampling);
   const std::vector<std::int32_t> prompt = from.tokenizer.encode(args.at("prompt").get<std::string>());
   generator.start(prompt);
   writing_.emplace(from.tokenizer, std::move(generator), Utf8Decoder(from.tokenizer),
@@ -366,7 +373,8 @@ void LmSession::write_more(double milliseconds, std::int64_t most, Reply& reply)
 
 void LmSession::attention(const std::string& name, const std::string& text, std::int64_t layer, Reply& reply) const {
   const Source from = source(name);
-  const GptConfig& config = from.config;
+  const LmConfig& config = from.config;
+  if (config.recurrent()) fail("Only a GPT has attention to look at.");
   if (layer < 0 || layer >= config.layers) fail("Layer ", layer + 1, " does not exist: the model has ", config.layers, ".");
   std::vector<std::int32_t> ids = from.tokenizer.encode(text);
   if (ids.empty()) fail("The text is empty: give at least one character to look at.");
@@ -397,12 +405,12 @@ void LmSession::attention(const std::string& name, const std::string& text, std:
 }
 
 void LmSession::download(const std::string& name, Reply& reply) const {
-  source(name);  // that there is one
+  const LmKind kind = source(name).config.kind;
   const Files files = model_files(name == "run" ? job().model() : opened_->model);
   Json list = Json::array();
   for (const auto& [file, bytes] : files)
     list.push_back({{"name", file}, {"type", "application/octet-stream"}, {"bytes", reply.array(std::string_view(bytes))}});
-  reply.json = {{"files", std::move(list)}};
+  reply.json = {{"kind", lm_kind_name(kind)}, {"files", std::move(list)}};
 }
 
 }  // namespace tabgrad::wasm

@@ -27,7 +27,8 @@ class LmSession {
   explicit LmSession(SessionOptions options) : options_(std::move(options)) {}
 
   void presets(Reply& reply) const;                                                            // LmPreset[]
-  void defaults(const std::string& preset, const std::string& optimizer, Reply& reply) const;  // LmSettings
+  // LmSettings; optimizer "": the usual one
+  void defaults(const std::string& kind, const std::string& preset, const std::string& optimizer, Reply& reply) const;
 
   // Learns a tokenizer from text that comes in pieces; it is then the current one. TokenizerInfo
   void learn();
@@ -40,15 +41,15 @@ class LmSession {
   // The text, in the current tokenizer's tokens. only_check: they are not made; read_kept() takes kept ones if they are this text's.
   void read(bool only_check);
   void read_feed(std::string_view text);
-  void read_next();                                // the next of several texts
+  void read_next();  // the next of several texts
   void read_end(double validation, Reply& reply);  // CorpusInfo
-
   void read_kept(std::string_view kept, double validation, Reply& reply);  // CorpusInfo or null
   void tokens(Reply& reply) const;  // for read_kept(), another time (lm/token_cache.h)
+
   // from_model: goes on from the opened model's weights, with its sizes.
   void plan(const Json& settings, bool from_model, const std::string& device, Reply& reply) const;  // LmPlan
-  void train(const Json& settings, bool from_model, const std::string& device, Reply& reply);       // LmPlan; it waits
-  void restore(std::string_view checkpoint, bool ended, const std::string& device, Reply& reply);   // LmPlan
+  void train(const Json& settings, bool from_model, const std::string& device, Reply& reply);  // LmPlan; it waits
+  void restore(std::string_view checkpoint, bool ended, const std::string& device, Reply& reply);  // LmPlan
   void advance(double milliseconds, Reply& reply);
   void measure(Reply& reply) const;  // how fast a small model's steps are on the CPU: FLOP a second
   void history(Reply& reply) const;  // the numbers of all steps so far
@@ -80,7 +81,7 @@ class LmSession {
   // Weights to write with.
   struct Source {
     Session& session;
-    const GptConfig& config;
+    const LmConfig& config;
     const Tokenizer& tokenizer;
   };
 
@@ -90,17 +91,18 @@ class LmSession {
   LmSettings settings_from(const Json& patch, bool from_model) const;
   void describe(const LmSettings& settings, std::int64_t parameters, const Program& program, Reply& reply) const;
   void tokenizer_info(Reply& reply) const;
-  void numbers(std::int64_t first, Reply& reply) const;
   void corpus_info(Reply& reply) const;
+  void numbers(std::int64_t first, Reply& reply) const;
 
   SessionOptions options_;
   Tokenizer tokenizer_ = Tokenizer::bytes();
   std::unique_ptr<BpeTrainer> learning_;
   std::unique_ptr<CorpusBuilder> reading_;
+  std::optional<CorpusKey> key_;  // of the text that is read
   std::shared_ptr<const Corpus> corpus_;
+  std::string corpus_key_;
   std::unique_ptr<LmJob> job_;
   Files files_;
-  std::string corpus_key_;
   std::unique_ptr<Opened> opened_;
   std::optional<Writing> writing_;
 };

@@ -23,8 +23,10 @@ std::string text(const Json& args, const char* key) { return args.at(key).get<st
 
 const Call kCalls[] = {
     {"lm.presets", [](const Json&, std::string_view, Reply& reply) { lm().presets(reply); }},
-    {"lm.defaults", [](const Json& args, std::string_view,
-                       Reply& reply) { lm().defaults(text(args, "preset"), args.value("optimizer", ""), reply); }},
+    {"lm.defaults",
+     [](const Json& args, std::string_view, Reply& reply) {
+       lm().defaults(args.value("kind", "gpt"), text(args, "preset"), args.value("optimizer", ""), reply);
+     }},
     {"lm.learn", [](const Json&, std::string_view, Reply&) { lm().learn(); }},
     {"lm.learn.feed", [](const Json&, std::string_view data, Reply&) { lm().learn_feed(data); }},
     {"lm.learn.end", [](const Json& args, std::string_view,
@@ -37,11 +39,11 @@ const Call kCalls[] = {
     {"lm.read.next", [](const Json&, std::string_view, Reply&) { lm().read_next(); }},
     {"lm.read.end",
      [](const Json& args, std::string_view, Reply& reply) { lm().read_end(args.at("validation").get<double>(), reply); }},
-    {"lm.plan", [](const Json& args, std::string_view,
-                   Reply& reply) { lm().plan(args.at("settings"), args.value("from", false), device_of(args), reply); }},
     {"lm.read.kept", [](const Json& args, std::string_view data,
                         Reply& reply) { lm().read_kept(data, args.at("validation").get<double>(), reply); }},
     {"lm.tokens", [](const Json&, std::string_view, Reply& reply) { lm().tokens(reply); }},
+    {"lm.plan", [](const Json& args, std::string_view,
+                   Reply& reply) { lm().plan(args.at("settings"), args.value("from", false), device_of(args), reply); }},
     {"lm.train", [](const Json& args, std::string_view,
                     Reply& reply) { lm().train(args.at("settings"), args.value("from", false), device_of(args), reply); }},
     {"lm.restore", [](const Json& args, std::string_view data,

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "models/forecaster.h"
-#include "models/gpt.h"
+#include "models/language_model.h"
 #include "plan/plan.h"
 
 namespace tabgrad::cli {
@@ -32,10 +32,10 @@ struct Planned {
 };
 
 Planned build_model(const PlanOptions& o) {
-  if (o.preset.empty() == o.model.empty()) {
+  if (o.preset.empty() && o.model.empty()) {
     std::string presets;
     for (const GptConfig& c : gpt_presets()) presets += (presets.empty() ? "" : ", ") + c.name;
-    fail("say what to plan: either --preset NAME (", presets, ") or --model NAME (lstm, gru, transformer)");
+    fail("say what to plan: --preset NAME (", presets, ") for a language model, or --model NAME (lstm, gru, transformer)");
   }
   if (!o.preset.empty()) {
     const GptConfig& c = gpt_preset(o.preset);
@@ -180,7 +180,9 @@ void add_plan(CLI::App& app, Command& command) {
   std::string presets;
   for (const GptConfig& c : gpt_presets()) presets += (presets.empty() ? "" : "|") + c.name;
   sub->add_option("--preset", o->preset, "A language model: " + presets)->type_name("NAME");
-  sub->add_option("--model", o->model, "Or a forecaster: lstm|gru|transformer")->type_name("NAME");
+  sub->add_option("--model", o->model,
+                  "A forecaster: lstm|gru|transformer; with --preset the kind of language model: gpt|lstm|gru")
+      ->type_name("NAME");
   sub->add_option("--target", o->target, "The target to compile for: cpu|webgpu|webgl; needs no such device")
       ->type_name("NAME")
       ->capture_default_str();

@@ -48,7 +48,7 @@ const std::string& metadata(const Safetensors& file, const char* key, const std:
 }  // namespace
 
 Files model_files(const LmModel& m) {
-  return {{kConfigFile, gpt_config_json(m.config, m.tokenizer.added_token(kEndOfText).value_or(-1))},
+  return {{kConfigFile, model_config_json(m.config, m.tokenizer.added_token(kEndOfText).value_or(-1))},
           {kModelWeightsFile, write_safetensors(to_file_names(m.config, m.weights), {{"format", "pt"}})},
           {kTokenizerFile, m.tokenizer.to_json()}};
 }
@@ -61,7 +61,7 @@ LmModel model_from_files(const Files& files, const std::string& where) {
   };
   const auto path = [&](const char* name) { return where + "/" + name; };
   LmModel model;
-  model.config = gpt_config_from_json(file(kConfigFile), path(kConfigFile));
+  model.config = model_config_from_json(file(kConfigFile), path(kConfigFile));
   model.tokenizer = Tokenizer::from_json(file(kTokenizerFile), path(kTokenizerFile));
   if (model.tokenizer.vocabulary() > model.config.vocabulary)
     fail(where, ": the tokenizer has ", model.tokenizer.vocabulary(), " tokens and the model ", model.config.vocabulary,
@@ -127,7 +127,7 @@ LmJob::LmJob(std::shared_ptr<const Corpus> corpus, Tokenizer tokenizer, LmSettin
 }
 
 std::string LmJob::sample(const std::string& prompt, std::int64_t tokens, const SamplingOptions& options) {
-  Generator generator(*session_, settings_.model.context, settings_.model.vocabulary, options);
+  Generator generator(*session_, settings_.model, options);
   generator.start(tokenizer_.encode(prompt));
   Utf8Decoder decoder(tokenizer_);
   std::string text;

@@ -21,12 +21,12 @@
 namespace tabgrad {
 
 struct LmModel {
-  GptConfig config;
+  LmConfig config;
   Tokenizer tokenizer = Tokenizer::bytes();
   NamedTensors weights;  // our names
 };
 
-// Files of a model that Hugging Face's tools read (lm/gpt2_format.h): config.json, model.safetensors, tokenizer.json.
+// Files of a model that Hugging Face's tools read (lm/model_format.h): config.json, model.safetensors, tokenizer.json.
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kModelWeightsFile = "model.safetensors";
 inline constexpr const char* kTokenizerFile = "tokenizer.json";

@@ -1,7 +1,6 @@
 #include "lm/lm_settings.h"
 
 #include "base/error.h"
-#include "models/gpt.h"
 
 namespace tabgrad {
 namespace {
@@ -12,8 +11,8 @@ void fields(Fields& f, LmTrainerConfig& t) {
   f.integer("accumulate", t.accumulate, 1, kMaxCount);
   f.integer("eval_every", t.eval_every, 1, kMaxCount);
   f.integer("eval_batches", t.eval_batches, 1, kMaxCount);
-  f.number("lr_floor", t.lr_floor, 0, 1);
   rate_fields(f, t);
+  f.number("lr_floor", t.lr_floor, 0, 1);
 }
 
 template <typename Fields>
@@ -27,9 +26,9 @@ void fields(Fields& f, LmSettings& s) {
 
 }  // namespace
 
-LmSettings default_lm_settings(const std::string& preset) {
+LmSettings default_lm_settings(const std::string& preset, LmKind kind) {
   LmSettings settings;
-  settings.model = gpt_preset(preset);
+  settings.model = lm_preset(preset, kind);
   settings.training.optimizer = gpt_optimizer();
   settings.clip = kGptClipNorm;
   return settings;
@@ -48,7 +47,7 @@ void use_optimizer(LmSettings& settings, OptimizerConfig::Kind kind) {
 }
 
 void check_settings(const LmSettings& s) {
-  check_gpt(s.model);
+  check_lm(s.model);
   check_lm_trainer(s.training);
   if (!(s.validation >= 0 && s.validation <= 0.5))
     fail("--validation ", s.validation, " is not possible: give a part from 0 to 0.5.");

@@ -57,6 +57,7 @@ void check_sampling(const SamplingOptions& o) {
   need_option(o.top_p > 0 && o.top_p <= 1, "top-p", o.top_p, "give a probability above 0, at most 1");
   need_option(o.repetition_penalty >= 1 && o.repetition_penalty <= 100, "repetition-penalty", o.repetition_penalty,
               "give a number from 1 (none) to 100");
+  if (o.on_device && o.repetition_penalty != 1) fail("--sample-on-device does not go with --repetition-penalty.");
 }
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options_); }
@@ -74,17 +75,17 @@ std::int32_t Sampler::pick(std::span<const float> logits, std::span<const std::i
       score = original > 0 ? original / penalty : original * penalty;
     }
   }
-  candidates_.resize(scores_.size());
   const Likelier likelier{scores_};
+  candidates_.resize(scores_.size());
   for (std::size_t i = 0; i < scores_.size(); ++i) candidates_[i].token = static_cast<std::int32_t>(i);
   if (options_.top_k > 0 && static_cast<std::size_t>(options_.top_k) < candidates_.size()) {
     std::nth_element(candidates_.begin(), candidates_.begin() + options_.top_k, candidates_.end(), likelier);
     candidates_.resize(static_cast<std::size_t>(options_.top_k));
-  const double temperature = greedy ? 1.0 : options_.temperature;
   }
   const std::int32_t best = std::min_element(candidates_.begin(), candidates_.end(), likelier)->token;
   const auto score = [&](std::int32_t token) { return static_cast<double>(scores_[static_cast<std::size_t>(token)]); };
   const bool greedy = options_.temperature == 0;
+  const double temperature = greedy ? 1.0 : options_.temperature;
   double total = 0;
   for (Candidate& c : candidates_) {
     c.probability = static_cast<float>(std::exp((score(c.token) - score(best)) / temperature));

@@ -18,6 +18,9 @@ struct SamplingOptions {
   double top_p = 1.0;  // the smallest set of likeliest tokens that has this probability (Holtzman et al. 2020)
   double repetition_penalty = 1;  // divides (or, below 0, multiplies) the logits of recent tokens (Keskar et al. 2019)
   std::uint64_t seed = 1;
+  // By the session's entry `sample`, so that no logits are read back: another draw for a seed than the Sampler's, of the same
+  // distribution. Not with a repetition penalty.
+  bool on_device = false;
 };
 // Throws Error naming the option and what is allowed.
 void check_sampling(const SamplingOptions& options);

@@ -3,38 +3,22 @@
 #include <cmath>
 
 #include "nn/module.h"
+#include "nn/recurrent.h"
 #include "nn/train_step.h"
 #include "nn/transformer.h"
 
 namespace tabgrad {
 namespace {
 
-// One layer over time-major x (W,B,C) → h (W,B,U). The input's share of the gates is one product over all steps.
-Tensor recurrent_layer(Builder& b, const ForecasterConfig& c, const std::string& name, Tensor x) {
-  const Layer layer(b, name);
-  const std::int64_t u = c.units;
-  if (c.kind == ForecasterKind::kLstm) {
-    const Tensor wx = b.param(name + ".wx", {x.dim(2), 4 * u}, Init::glorot_uniform(), true);
-    const Tensor wh = b.param(name + ".wh", {u, 4 * u}, Init::orthogonal(1.0, 4), true);
-    // Gates in the order i, f, g, o. The forget gate starts open (Jozefowicz et al. 2015).
-    const Tensor bias = b.param(name + ".b", {4 * u}, Init::segment(1.0, u, 2 * u), false);
-    return lstm_sequence(linear(x, wx, bias), wh);
-  }
-  // Gates in the order r, z, n.
-  const Tensor wx = b.param(name + ".wx", {x.dim(2), 3 * u}, Init::glorot_uniform(), true);
-  const Tensor wh = b.param(name + ".wh", {u, 3 * u}, Init::orthogonal(1.0, 3), true);
-  const Tensor bias = b.param(name + ".b", {3 * u}, Init::zeros(), false);
-  const Tensor bh = b.param(name + ".bh", {3 * u}, Init::zeros(), false);
-  return gru_sequence(linear(x, wx, bias), wh, bh, c.gru_reset_after);
-}
-
 // x (B,W,C) → the last hidden state of the last layer (B,U). Dropout between layers.
 Tensor recurrent_encoder(Builder& b, const ForecasterConfig& c, Tensor x) {
-  const char* kind = c.kind == ForecasterKind::kLstm ? "lstm" : "gru";
+  const bool lstm = c.kind == ForecasterKind::kLstm;
+  const RecurrentOptions options{
+      .cell = lstm ? CellKind::kLstm : CellKind::kGru, .units = c.units, .gru_reset_after = c.gru_reset_after};
   Tensor h = permute(x, {1, 0, 2});
   for (std::int64_t l = 0; l < c.layers; ++l) {
     if (l > 0) h = b.dropout(h, c.dropout);
-    h = recurrent_layer(b, c, str(kind, l), h);
+    h = recurrent_layer(b, str(lstm ? "lstm" : "gru", l), h, options).h;
   }
   return reshape(slice(h, 0, c.window - 1, c.window), {x.dim(0), c.units});
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "nn/module.h"
-#include "nn/train_step.h"
 
 namespace tabgrad {
 namespace {
@@ -90,24 +89,6 @@ Body::Mix plain_mix(const GptConfig& c) {
   return [heads = heads_of(c)](const std::string&, Tensor qkv) { return alibi_attention(qkv, heads); };
 }
 
-// Negative log-likelihood of each target (B,T) given tokens (B,T), inputs named with a prefix.
-Tensor token_losses(Builder& b, const GptConfig& c, const std::string& prefix, double smoothing) {
-  Graph& g = b.graph();
-  const Tensor tokens = input(g, prefix + "tokens", {c.batch, c.context}, Role::kInput, DType::kI32);
-  const Tensor targets = input(g, prefix + "targets", {c.batch, c.context}, Role::kInput, DType::kI32);
-  Body body(b, c, {});
-  const Tensor logits = body.logits(body.hidden(tokens, plain_mix(c)));
-  const Layer layer(b, "head");
-  const Tensor nll = cross_entropy(logits, targets);
-  if (smoothing == 0) return nll;
-  // −Σ q log p = (1−ε)·nll + ε·(log Σ exp(x) − mean(x))
-  const Tensor top = max(logits, {-1}, true);
-  const Tensor lse = log(sum(exp(logits - top), {-1})) + reshape(top, nll.dims());
-  return nll * (1.0 - smoothing) + (lse - mean(logits, {-1})) * smoothing;
-}
-
-Tensor training_loss(Builder& b, const GptConfig& c) { return mean(token_losses(b, c, "", c.label_smoothing), {0, 1}); }
-
 }  // namespace
 
 OptimizerConfig gpt_optimizer() {
@@ -120,34 +101,19 @@ OptimizerConfig gpt_optimizer() {
   return config;
 }
 
-BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer, double clip_norm, std::int64_t accumulate) {
-  check_gpt(config);
-  BuiltModel model;
-  {
-    Graph g;
-    Builder b(g, true);
-    const Tensor loss = training_loss(b, config);
-    g.outputs.push_back({"loss", loss.value});
-    model.parameters = b.parameters();
-    if (accumulate == 1) {
-      add_training(g, loss, model.parameters, optimizer, clip_norm);
-      model.entries.push_back({"train_step", std::move(g)});
-    } else {
-      add_accumulation(g, loss, model.parameters);
-      model.entries.push_back({"accumulate", std::move(g)});
-      Graph apply;
-      add_apply(apply, model.parameters, accumulate, optimizer, clip_norm);
-      model.entries.push_back({"apply", std::move(apply)});
-    }
-  }
-  Graph g;
-  Builder b(g, false);
-  g.outputs.push_back({"eval.nll", mean(token_losses(b, config, "eval.", 0), {1}).value});
-  model.entries.push_back({"evaluate", std::move(g)});
-  return model;
+LogitsOf gpt_logits(const GptConfig& c) {
+  return [c](Builder& b, Tensor tokens) {
+    Body body(b, c, {});
+    return body.logits(body.hidden(tokens, plain_mix(c)));
+  };
 }
 
-BuiltModel build_gpt_generation(const GptConfig& c) {
+BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer, double clip_norm, std::int64_t accumulate) {
+  check_gpt(config);
+  return lm_training_entries(config, gpt_logits(config), optimizer, clip_norm, accumulate);
+}
+
+BuiltModel build_gpt_generation(const GptConfig& c, bool for_sampling) {
   check_gpt(c);
   BuiltModel model;
   const Heads heads = heads_of(c);
@@ -160,8 +126,7 @@ BuiltModel build_gpt_generation(const GptConfig& c) {
     Body body(b, c, {});
     const Tensor x = body.hidden(
         tokens, [&](const std::string& layer, Tensor qkv) { return attend_and_fill_cache(layer, qkv, heads, alibi); });
-    const Tensor logits = body.logits(gather(reshape(x, {c.context, c.width}), last));
-    g.outputs.push_back({"prefill.logits", reshape(logits, {c.vocabulary}).value});
+    give_logits(g, "prefill", body.logits(gather(reshape(x, {c.context, c.width}), last)), for_sampling);
     model.parameters = b.parameters();
     model.entries.push_back({"prefill", std::move(g)});
   }
@@ -173,8 +138,9 @@ BuiltModel build_gpt_generation(const GptConfig& c) {
   const Tensor x = body.hidden(token, [&](const std::string& layer, Tensor qkv) {
     return attend_to_cache(layer, qkv, heads, c.context, position, alibi);
   });
-  g.outputs.push_back({"decode.logits", reshape(body.logits(x), {c.vocabulary}).value});
+  give_logits(g, "decode", body.logits(x), for_sampling);
   model.entries.push_back({"decode", std::move(g)});
+  if (for_sampling) model.entries.push_back(sampling_entry(c.vocabulary));
   return model;
 }
 
@@ -201,23 +167,12 @@ BuiltModel build_gpt_attention(const GptConfig& c, std::int64_t layer) {
 
 BuiltModel build_gpt_gradients(const GptConfig& config) {
   check_gpt(config);
-  BuiltModel model;
-  Graph g;
-  Builder b(g, true);
-  const Tensor loss = training_loss(b, config);
-  model.parameters = b.parameters();
-  g.outputs.push_back({"loss", loss.value});
-  add_gradient_outputs(g, loss, model.parameters);
-  model.entries.push_back({"gradients", std::move(g)});
-  return model;
+  return lm_gradients_entry(config, gpt_logits(config));
 }
 
 std::vector<ParameterSpec> gpt_parameters(const GptConfig& config) {
   check_gpt(config);
-  Graph g;
-  Builder b(g, false);
-  token_losses(b, config, "", 0);
-  return b.parameters();
+  return lm_parameter_list(config, gpt_logits(config));
 }
 
 std::int64_t gpt_parameter_count(const GptConfig& config) { return parameter_count(gpt_parameters(config)); }

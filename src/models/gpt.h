@@ -21,6 +21,7 @@
 
 #include "models/built_model.h"
 #include "models/gpt_config.h"
+#include "models/lm_entries.h"
 
 namespace tabgrad {
 
@@ -28,12 +29,15 @@ namespace tabgrad {
 OptimizerConfig gpt_optimizer();
 inline constexpr double kGptLearningRate = 3e-4, kGptClipNorm = 1.0;
 
+// The model's body, unchecked, for models/lm_entries.h.
+LogitsOf gpt_logits(const GptConfig& config);
+
 // train_step and evaluate. accumulate > 1: instead of train_step the entries accumulate (out loss) and apply (out grad_norm), for a
 // step over that many batches (nn/train_step.h).
 BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer = gpt_optimizer(),
                      double clip_norm = kGptClipNorm, std::int64_t accumulate = 1);
-// prefill and decode.
-BuiltModel build_gpt_generation(const GptConfig& config);
+// prefill and decode; for_sampling: and sample (models/lm_entries.h).
+BuiltModel build_gpt_generation(const GptConfig& config, bool for_sampling = false);
 // layer: from 0.
 BuiltModel build_gpt_attention(const GptConfig& config, std::int64_t layer);
 BuiltModel build_gpt_gradients(const GptConfig& config);

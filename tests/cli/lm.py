@@ -45,6 +45,9 @@ def lm_a_run_writes_a_model_that_generates(folder):
     expect(texts[0] == texts[1] and texts[0].startswith("Call me"), texts)
     generated = json.loads((folder / "g.json").read_text())
     expect(len(generated["tokens"]) == 50 and generated["ended"] == "all tokens are written", generated)
+    for more in (["--temperature", "0"], ["--top-k", "5"], ["--top-p", "0.5"]):
+        code, text, errors = tabgrad("generate", "--model", out, "--prompt", "Call me", "--max-tokens", "30", "--sample-on-device", *more)
+        expect(code == 0 and text.startswith("Call me"), more, errors)
     code, text, errors = tabgrad("generate", "--model", out, "--prompt", "Call me", "--max-tokens", "400", "--seed", "5",
                                  "--stop", "e", "--json", folder / "g.json")
     generated = json.loads((folder / "g.json").read_text())
@@ -92,9 +95,6 @@ def interrupt(text, out, how):
 
 
 @test
-def lm_interrupted_runs_resume_with_the_same_losses(folder):
-    text = part(folder)
-@test
 def lm_killed_at_random_steps_it_resumes_from_the_last_checkpoint(folder):
     text, steps = part(folder), 3000
     settings = ["--steps", str(steps), "--eval-every", "100", "--dropout", "0.1"]
@@ -122,6 +122,9 @@ def lm_killed_at_random_steps_it_resumes_from_the_last_checkpoint(folder):
             expect(result[key] == whole[key], "seed", seed, "killed after step", at, "resumed at", resumed[1], key, "differs")
 
 
+@test
+def lm_interrupted_runs_resume_with_the_same_losses(folder):
+    text = part(folder)
     code, output, errors = train(text, "--steps", "3000", "--eval-every", "500", "--json", folder / "whole.json")
     expect(code == 0, errors)
     whole = json.loads((folder / "whole.json").read_text())
@@ -137,9 +140,6 @@ def lm_killed_at_random_steps_it_resumes_from_the_last_checkpoint(folder):
             expect(resumed[key] == whole[key], name, key, "differs")
 
 
-@test
-def lm_bad_input_is_named(folder):
-    text = part(folder)
 @test
 def lm_recurrent_models_train_and_generate(folder):
     text = part(folder)
@@ -202,12 +202,15 @@ def lm_tokens_are_made_once(folder):
     expect(code == 0 and told not in output, "another text's tokens were taken")
 
 
+@test
+def lm_bad_input_is_named(folder):
+    text = part(folder)
     (folder / "empty.txt").write_bytes(b"")
     (folder / "short.txt").write_bytes(b"short")
     for more, words in (([], None), (["--preset", "gigantic"], "gigantic"), (["--tokenizer", "bpe:12"], "bpe:12"),
                         (["--tokenizer", folder / "none.json"], "none.json"), (["--heads", "5"], "--heads 5"),
                         (["--positions", "spiral"], "spiral"), (["--steps", "0"], "--steps"), (["--lr", "-1"], "--lr"),
-                        (["--validation", "0.9"], "--validation"), (["--resume"], "--out"), (["--dropout", "1"], "--dropout"),
+                        (["--validation", "0.9"], "--validation"), (["--lr-floor", "2"], "--lr-floor"), (["--model", "mamba"], "mamba"), (["--resume"], "--out"), (["--dropout", "1"], "--dropout"),
                         (["--context", "100000"], "--context"), (["--from", folder / "nowhere"], "nowhere")):
         if words:
             code, _, errors = train(text, *more)
@@ -219,7 +222,8 @@ def lm_tokens_are_made_once(folder):
     code, _, errors = train(text, "--steps", "2", "--out", out)
     expect(code == 0, errors)
     for more, words in ((["--temperature", "-1"], "temperature"), (["--top-p", "0"], "top-p"), (["--prompt", ""], "prompt"),
-                        (["--max-tokens", "0"], "max-tokens")):
+                        (["--max-tokens", "0"], "max-tokens"),
+                        (["--sample-on-device", "--repetition-penalty", "1.2"], "--repetition-penalty")):
         code, _, errors = tabgrad("generate", "--model", out, *more)
         expect(code == 2 and words in errors, more, code, errors)
     code, _, errors = tabgrad("train", "lm", "--text", text, "--out", out, "--resume", "--width", "48")

@@ -8,8 +8,8 @@
 #include "data/safetensors.h"
 #include "golden/golden.h"
 #include "lm/generator.h"
-#include "lm/gpt2_format.h"
 #include "lm/lm_job.h"
+#include "lm/model_format.h"
 #include "models/gpt.h"
 #include "train/json_fields.h"
 
@@ -19,7 +19,7 @@ namespace {
 class Gpt2 : public testing::TestWithParam<const char*> {
  protected:
   std::string path(const char* file) const { return str("tests/golden/gpt2/", GetParam(), "/", file); }
-  GptConfig config() const { return gpt_config_from_json(read_file(path("config.json")), path("config.json")); }
+  LmConfig config() const { return model_config_from_json(read_file(path("config.json")), path("config.json")); }
   NamedTensors file_tensors() const {
     return read_safetensors(read_file(path("model.safetensors")), path("model.safetensors")).tensors;
   }
@@ -31,7 +31,7 @@ class Gpt2 : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Gpt2, LogitsAreThoseOfTransformers) {
-  const GptConfig c = config();
+  const LmConfig c = config();
   Session s = session(from_file_names(c, file_tensors(), "model.safetensors"));
   const Safetensors expected = golden::read(str("gpt2/", GetParam(), "/expected"));
   s.write("prefill.tokens", golden::tensor(expected, "tokens").i32.data(), c.context);
@@ -47,17 +47,17 @@ TEST_P(Gpt2, LogitsAreThoseOfTransformers) {
 }
 
 TEST_P(Gpt2, GreedyTextIsThatOfTransformers) {
-  const GptConfig c = config();
+  const LmConfig c = config();
   Session s = session(from_file_names(c, file_tensors(), "model.safetensors"));
   const Safetensors expected = golden::read(str("gpt2/", GetParam(), "/expected"));
   std::vector<std::int32_t> text = golden::tensor(expected, "greedy").i32;
-  Generator generator(s, c.context, c.vocabulary, {.temperature = 0});
+  Generator generator(s, c, {.temperature = 0});
   generator.start({text.begin(), text.begin() + 4});
   for (std::size_t i = 4; i < text.size(); ++i) EXPECT_EQ(generator.next(), text[i]) << i;
 }
 
 TEST_P(Gpt2, WhatWeWriteIsTheSameModel) {
-  const GptConfig c = config();
+  const LmConfig c = config();
   const NamedTensors theirs = file_tensors();
   const NamedTensors ours = to_file_names(c, from_file_names(c, theirs, "model.safetensors"));
   EXPECT_EQ(ours.size(), theirs.size());
@@ -67,7 +67,8 @@ TEST_P(Gpt2, WhatWeWriteIsTheSameModel) {
     EXPECT_EQ(found->second.dims, tensor.dims) << name;
     EXPECT_EQ(found->second.f32, tensor.f32) << name;
   }
-  const Json written = parse_json(gpt_config_json(c, -1), "ours"), read = parse_json(read_file(path("config.json")), "theirs");
+  const Json written = parse_json(model_config_json(c, -1), "ours"),
+             read = parse_json(read_file(path("config.json")), "theirs");
   for (const char* key : {"model_type", "architectures", "activation_function", "vocab_size", "n_positions", "n_embd",
                           "n_layer", "n_head", "layer_norm_epsilon", "tie_word_embeddings"})
     EXPECT_EQ(written.at(key), read.at(key)) << key;

@@ -6,30 +6,15 @@
 
 #include "engine/engine.h"
 #include "golden/golden.h"
+#include "golden/lm_batch.h"
 #include "models/gpt.h"
 #include "nn/train_step.h"
 
 namespace tabgrad {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kSeed = golden::kLmSeed;
 constexpr int kSteps = 10;
-
-// Token ids are Philox words mod 256 of stream 1000 + step, (B,T+1) row-major: inputs are the first T of a row, targets the last.
-struct Batch {
-  HostTensor tokens, targets;
-};
-Batch make_batch(const GptConfig& c, int step) {
-  std::vector<std::int32_t> tokens, targets;
-  for (std::int64_t b = 0; b < c.batch; ++b)
-    for (std::int64_t t = 0; t < c.context; ++t)
-      for (int shift = 0; shift < 2; ++shift) {
-        const auto i = static_cast<std::uint64_t>(b * (c.context + 1) + t + shift);
-        const auto id = static_cast<std::int32_t>(philox_u32(kSeed, static_cast<std::uint32_t>(1000 + step), i) % 256);
-        (shift ? targets : tokens).push_back(id);
-      }
-  return {HostTensor::of_ids({c.batch, c.context}, tokens), HostTensor::of_ids({c.batch, c.context}, targets)};
-}
 
 class GptGolden : public testing::TestWithParam<const char*> {
  protected:
@@ -44,7 +29,7 @@ TEST_P(GptGolden, WeightsAndTokensStartEqual) {
   EXPECT_EQ(hash_text(hash_values(initial_values(parameters, kSeed))), file.metadata.at("weights_fnv1a64"));
   NamedTensors tokens;  // the hash is over bits, so ids are shown to it as floats of the same bits
   for (int step = 0; step < kSteps; ++step) {
-    const Batch batch = make_batch(config(), step);
+    const golden::LmBatch batch = golden::lm_batch(config(), step);
     for (const HostTensor* ids : {&batch.tokens, &batch.targets}) {
       std::vector<float> bits;
       for (const std::int32_t id : ids->i32) bits.push_back(std::bit_cast<float>(id));
@@ -59,7 +44,7 @@ TEST_P(GptGolden, GradientsOfStepOne) {
   const BuiltModel model = build_gpt_gradients(config());
   Session session = make_session(model.entries);
   write_initial_values(session, model.parameters, kSeed);
-  const Batch batch = make_batch(config(), 0);
+  const golden::LmBatch batch = golden::lm_batch(config(), 0);
   session.write("tokens", batch.tokens);
   session.write("targets", batch.targets);
   session.run("gradients");
@@ -84,7 +69,7 @@ TEST_P(GptGolden, TenSteps) {
   const std::vector<float>& losses = golden::tensor(file, "losses").f32;
   const std::vector<float>& norms = golden::tensor(file, "norms").f32;
   for (int step = 0; step < kSteps; ++step) {
-    const Batch batch = make_batch(config(), step);
+    const golden::LmBatch batch = golden::lm_batch(config(), step);
     session.write("tokens", batch.tokens);
     session.write("targets", batch.targets);
     set_step_uniforms(session, gpt_optimizer(), kGptLearningRate, step + 1);

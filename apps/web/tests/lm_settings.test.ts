@@ -5,6 +5,7 @@ import { explain, fieldOf, kFields } from '../src/pages/lm/settings/fields';
 
 const kDefaults: LmSettings = {
   model: {
+    kind: 'gpt',
     name: 'small',
     layers: 3,
     width: 96,
@@ -33,8 +34,8 @@ const kDefaults: LmSettings = {
     schedule: 'cosine',
     learning_rate: 3e-3,
     warmup: 0.05,
-    seed: '1',
     lr_floor: 0,
+    seed: '1',
     optimizer: {
       kind: 'adamw',
       beta1: 0.9,
@@ -51,7 +52,7 @@ const kDefaults: LmSettings = {
 test('choices make settings of the right kinds', () => {
   const chosen = { 'kv-heads': '1', tied: 'false', warmup: '10', seed: '18446744073709551615', tokenizer: 'bpe:4096' };
   expect(settingsOf(chosen, kDefaults)).toEqual({
-    model: { name: 'small', kv_heads: 1, tied: false },
+    model: { kind: 'gpt', name: 'small', kv_heads: 1, tied: false },
     tokenizer: 'bpe:4096',
     training: {
       learning_rate: 3e-3,
@@ -71,6 +72,14 @@ test('a choice that is the default is none, and settings give their choices back
 });
 
 test('an address brings only what is known', () => {
+test('a kind of model is a choice like others, and is always said to the engine', () => {
+  expect(settingsOf({ model: 'lstm', width: '64' }, kDefaults).model).toEqual({ kind: 'lstm', name: 'small', width: 64 });
+  expect(choicesFrom({ model: 'mamba' })).toEqual({});
+  expect(choicesFrom({ model: 'gru' })).toEqual({ model: 'gru' });
+  for (const key of ['heads', 'positions', 'mlp']) expect(fieldOf(key)).toMatchObject({ ofGpt: true });
+  expect(fieldOf('width')).not.toHaveProperty('ofGpt');
+});
+
   expect(choicesFrom({ steps: '5', nonsense: '1', norm: 'batch', tied: 'false', tokenizer: 'file' })).toEqual({
     steps: '5',
     tied: 'false',

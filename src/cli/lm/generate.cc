@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "data/tokenizer/bpe_trainer.h"
-#include "models/gpt.h"
 
 namespace tabgrad::cli {
 namespace {
@@ -27,11 +26,11 @@ int generate(const GenerateOptions& o) {
   const SessionOptions options = session_options(o.common);
   if (o.max_tokens < 1) fail("--max-tokens ", o.max_tokens, " is not possible: give a whole number from 1.");
   const LmModel model = read_lm_folder(o.model);
-  Session session = make_session(build_gpt_generation(model.config).entries, options);
+  Session session = make_session(build_lm_generation(model.config, o.sampling.on_device).entries, options);
   for (const auto& [name, value] : model.weights) session.write(name, value);
   SamplingOptions sampling = o.sampling;
   sampling.seed = o.common.seed;
-  Generator generator(session, model.config.context, model.config.vocabulary, sampling);
+  Generator generator(session, model.config, sampling);
   const std::vector<std::int32_t> prompt = model.tokenizer.encode(o.prompt);
   generator.start(prompt);
   const std::int32_t end_of_text = model.tokenizer.added_token(kEndOfText).value_or(-1);
@@ -113,6 +112,8 @@ void add_generate(CLI::App& app, Command& command) {
   sub->add_option("--repetition-penalty", o->sampling.repetition_penalty, "Above 1: tokens of the text so far are less likely")
       ->type_name("X")
       ->capture_default_str();
+  sub->add_flag("--sample-on-device", o->sampling.on_device,
+                "Draw where the model runs, so that only the token comes back; other draws for a seed than without");
   sub->add_option("--stop", o->stop, "End before this text appears; may be given several times")->type_name("TEXT");
   add_common_options(*sub, o->common);
   sub->callback([&command, o] { command = [o] { return generate(*o); }; });

@@ -20,7 +20,6 @@
 #include "cli/settings_options.h"
 #include "data/atomic_file.h"
 #include "lm/lm_job.h"
-#include "models/gpt.h"
 #include "plan/plan.h"
 
 namespace tabgrad::cli {
@@ -34,11 +33,11 @@ constexpr double kNatsPerBit = 0.6931471805599453;
 
 struct LmOptions {
   std::vector<std::string> text;
-  std::string preset = "small", tokenizer = "byte", out, from, prompt = "\n";
+  std::string preset = "small", model = "gpt", tokenizer = "byte", out, from, prompt = "\n";
   bool resume = false;
   double max_minutes = 0, checkpoint_seconds = 10;
   std::int64_t sample_every = 0;
-  CLI::Option *preset_option = nullptr, *tokenizer_option = nullptr;
+  CLI::Option *preset_option = nullptr, *model_option = nullptr, *tokenizer_option = nullptr;
   SettingsOptions<LmSettings> given;
 
   void declare(CLI::App& app);
@@ -51,6 +50,7 @@ void LmOptions::declare(CLI::App& app) {
   app.add_option("--text", text, "the text to learn from; several files one after another")->type_name("FILE")->required();
   preset_option =
       app.add_option("--preset", preset, "tiny, small, medium, large, xl, huge, massive or mega (small)")->take_last();
+  model_option = app.add_option("--model", model, "gpt, lstm or gru (gpt)")->take_last();
   tokenizer_option = app.add_option("--tokenizer", tokenizer, "byte, bpe:VOCABULARY, or a tokenizer.json (byte)")->take_last();
   app.add_option("--out", out, "folder for the model and its checkpoint")->type_name("DIR");
   app.add_flag("--resume", resume, "go on with the interrupted run in --out");
@@ -71,10 +71,10 @@ void LmOptions::declare(CLI::App& app) {
                   [](S& s, const Text& v) { s.training.schedule = schedule_kind_from(v); });
   given.add<double>(app, "--warmup", "part of all steps in which the rate rises (0.05)",
                     [](S& s, const double& v) { s.training.warmup = v; });
-  given.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)",
-                  [](S& s, const Text& v) { use_optimizer(s, optimizer_kind_from(v)); });
   given.add<double>(app, "--lr-floor", "part of the learning rate at which linear and cosine end (0)",
                     [](S& s, const double& v) { s.training.lr_floor = v; });
+  given.add<Text>(app, "--optimizer", "sgd, adam, adamw, lion or muon (adamw)",
+                  [](S& s, const Text& v) { use_optimizer(s, optimizer_kind_from(v)); });
   given.add<double>(app, "--weight-decay", "of matrices and embeddings (0.1 with adamw)",
                     [](S& s, const double& v) { s.training.optimizer.weight_decay = v; });
   given.add<double>(app, "--clip", "largest gradient norm; 0 for none (1)", [](S& s, const double& v) { s.clip = v; });
@@ -154,8 +154,9 @@ class TrainLm {
       if (seed_given_ && common_.seed != settings.training.seed) o_.given.differs("--seed", o_.out);
       o_.given.check_same(settings, o_.out);
     } else {
-      settings = default_lm_settings(o_.preset);
+      settings = default_lm_settings(o_.preset, lm_kind_from(o_.model));
       settings.tokenizer = o_.tokenizer;
+      if (o_.model_option->count() > 0 && o_.model != lm_kind_name(settings.model.kind)) o_.given.differs("--model", o_.out);
       settings.training.seed = common_.seed;
       if (start) {
         const std::int64_t batch = settings.model.batch;
@@ -164,9 +165,11 @@ class TrainLm {
         settings.tokenizer = o_.from;
       }
       o_.given.apply(settings);
-      if (start && gpt_parameters(settings.model) != gpt_parameters(start->config))
+      if (start && lm_parameters(settings.model) != lm_parameters(start->config))
         fail("--from ", o_.from, ": the sizes of its model cannot be changed. Leave out the options that name other sizes.");
       check_settings(settings);
+        if (o_.model_option->count() > 0 && o_.model != lm_kind_name(start->config.kind))
+          fail("--model ", o_.model, ": the model in --from ", o_.from, " is of kind ", lm_kind_name(start->config.kind), ".");
     }
     settings.training.max_seconds = o_.max_minutes * 60;
     return settings;
@@ -189,11 +192,13 @@ class TrainLm {
 
   void describe(LmJob& job) {
     const Corpus& c = job.corpus();
-    const GptConfig& m = job.settings().model;
+    const LmConfig& m = job.settings().model;
     progress_.print(str("Text: ", c.bytes(), " bytes, ", c.size(), " tokens (", fixed(c.bytes_per_token(), 2),
                         " bytes each); training ", c.training_tokens(), ", validation ", c.validation_tokens()));
-    progress_.print(str("Model: ", m.layers, " layers, width ", m.width, ", ", m.heads, " heads, context ", m.context, ", ",
-                        job.parameters(), " parameters, on ", job.session().device()));
+    const std::string sizes =
+        m.recurrent() ? str(" layers of ", m.width, " units") : str(" layers, width ", m.width, ", ", m.heads, " heads");
+    progress_.print(str("Model: ", lm_kind_name(m.kind), ", ", m.layers, sizes, ", context ", m.context, ", ", job.parameters(),
+                        " parameters, on ", job.session().device()));
     progress_.print(
         str("Memory: ", (memory_use(job.session().program()).total() + (1 << 19)) >> 20, " MiB for the model and a step"));
     for (const std::string& notice : job.notices()) progress_.print("  note: " + notice);
@@ -295,7 +300,7 @@ class TrainLm {
 
   Json summary(LmJob& job) const {
     const LmTrainerState& s = job.trainer().state();
-    const GptConfig& m = job.settings().model;
+    const LmConfig& m = job.settings().model;
     const double ms = job.trainer().timer().ms_per_step();
     Json json;
     json["device"] = job.session().device();
@@ -306,6 +311,7 @@ class TrainLm {
     json["seed"] = job.settings().training.seed;
     json["init_hash"] = job.initial_hash();
     json["steps"] = s.step;
+    json["model"] = lm_kind_name(m.kind);
     json["ms_per_step"] = ms;
     json["tokens_per_s"] = ms > 0 ? 1e3 * job.step_tokens() / ms : 0;
     json["gflops"] = ms > 0 ? job.step_flops() / ms * 1e-6 : 0;
@@ -337,7 +343,7 @@ class TrainLm {
 }  // namespace
 
 void add_train_lm(CLI::App& train, Command& command) {
-  CLI::App* sub = train.add_subcommand("lm", "Train a GPT on text, from scratch or from a model folder");
+  CLI::App* sub = train.add_subcommand("lm", "Train a language model on text, from scratch or from a model folder");
   const auto common = std::make_shared<Common>();
   const auto options = std::make_shared<LmOptions>();
   options->declare(*sub);

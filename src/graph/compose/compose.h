@@ -20,6 +20,7 @@ struct AttentionOptions {
 Tensor attention(Tensor qkv, AttentionOptions options);
 // See kernel/composite.h for shapes. h0, c0 may be invalid (zeros). Returns h (T,B,H).
 Tensor lstm_sequence(Tensor xw, Tensor wh, Tensor h0 = {}, Tensor c0 = {});
+Tensor lstm_cells(Tensor h);  // c (T,B,H), of what lstm_sequence returned; no gradient goes through it
 Tensor gru_sequence(Tensor xw, Tensor wh, Tensor bh, bool reset_after, Tensor h0 = {});
 Tensor sum_squares(const std::vector<Tensor>& xs);
 struct OptimizerConfig {

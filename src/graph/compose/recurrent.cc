@@ -22,6 +22,11 @@ Tensor lstm_sequence(Tensor xw, Tensor wh, Tensor h0, Tensor c0) {
   return add_composite(Composite::kLstm, {xw, wh, h, c});
 }
 
+Tensor lstm_cells(Tensor h) {
+  TG_CHECK(h.graph->node(h.value).op == Op::kComposite && h.graph->node(h.value).composite == Composite::kLstm);
+  return {h.graph, {h.value.node, 2}};
+}
+
 Tensor gru_sequence(Tensor xw, Tensor wh, Tensor bh, bool reset_after, Tensor h0) {
   CompositeAttrs attrs;
   attrs.reset_after = reset_after;

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "data/tokenizer/bpe_trainer.h"
-#include "models/gpt.h"
 #include "unit/data/error_of.h"
 
 namespace tabgrad {
@@ -164,6 +163,23 @@ TEST(LmJob, EveryOptimizerLearns) {
   }
 }
 
+TEST(LmJob, RecurrentRunsResumeWithTheSameBits) {
+  for (const LmKind kind : {LmKind::kLstm, LmKind::kGru}) {
+    LmSettings s = settings();
+    s.model.kind = kind;
+    s.model.dropout = 0.1;
+    LmJob whole = job(s), first = job(s);
+    run_to_end(whole);
+    for (int i = 0; i < 33; ++i) first.trainer().advance();
+    const LmCheckpoint saved = parse_lm_checkpoint(first.checkpoint(), "checkpoint");
+    LmJob second = job(saved.settings);
+    second.restore(saved);
+    run_to_end(second);
+    EXPECT_EQ(second.trainer().state().train_loss, whole.trainer().state().train_loss) << lm_kind_name(kind);
+    EXPECT_EQ(hash_values(second.model().weights), hash_values(whole.model().weights)) << lm_kind_name(kind);
+  }
+}
+
 TEST(LmJob, ARunOnOtherTextIsRefused) {
   LmJob first = job();
   first.trainer().advance();
@@ -191,9 +207,13 @@ TEST(LmJob, DivergenceIsToldAndKeepsTheBest) {
 }
 
 TEST(LmJob, FilesComeBack) {
-  for (const bool gpt2 : {true, false}) {
+  for (const char* kind : {"gpt2", "rope", "lstm", "gru"}) {
     LmSettings s = settings();
-    if (!gpt2) s.model.positions = PositionKind::kRope;
+    if (kind == std::string("rope")) {
+      s.model.positions = PositionKind::kRope;
+    } else if (kind != std::string("gpt2")) {
+      s.model.kind = lm_kind_from(kind);
+    }
     BpeTrainer trainer;
     trainer.feed(text());
     const Tokenizer tokenizer = trainer.train({.vocabulary = 300, .special_tokens = {kEndOfText}});
@@ -207,7 +227,7 @@ TEST(LmJob, FilesComeBack) {
     const LmModel back = model_from_files(files, "folder");
     EXPECT_EQ(hash_values(back.weights), hash_values(model.weights));
     EXPECT_EQ(back.tokenizer.to_json(), tokenizer.to_json());
-    EXPECT_EQ(gpt_parameters(back.config), gpt_parameters(model.config));
+    EXPECT_EQ(lm_parameters(back.config), lm_parameters(model.config));
     const Files whole = files;
     files.erase(kTokenizerFile);
     EXPECT_NE(error_of([&] { model_from_files(files, "folder"); }).find(kTokenizerFile), std::string::npos);
@@ -225,9 +245,9 @@ TEST(Generator, EqualsFullRecomputation) {
   LmJob j = job();
   run_to_end(j);
   Session& session = j.session();
-  const std::int64_t context = settings().model.context, vocabulary = 256;
+  const std::int64_t context = settings().model.context;
   std::vector<std::int32_t> kept = j.tokenizer().encode("the whale");
-  Generator generator(session, context, vocabulary, {.temperature = 0});
+  Generator generator(session, j.settings().model, {.temperature = 0});
   generator.start(kept);
   std::vector<std::int32_t> fast;
   for (int i = 0; i < 256; ++i) fast.push_back(generator.next());
@@ -246,9 +266,39 @@ TEST(Generator, EqualsFullRecomputation) {
   }
 }
 
+// A recurrent model's state, carried past the context, against reading the whole text anew at every token.
+TEST(Generator, CarriedStateEqualsFullRecomputation) {
+  for (const LmKind kind : {LmKind::kLstm, LmKind::kGru}) {
+    LmSettings s = settings();
+    s.model.kind = kind;
+    LmJob j = job(s);
+    run_to_end(j);
+    EXPECT_LT(j.trainer().state().validation_loss.back(), 3.6);
+    std::vector<std::int32_t> text = j.tokenizer().encode("the whale");
+    Generator generator(j.session(), s.model, {.temperature = 0});
+    generator.start(text);
+    LmConfig longer = s.model;
+    longer.context = 300;
+    Session whole = make_session(build_lm_generation(longer).entries, {.threads = 2});
+    for (const auto& [name, value] : j.model().weights) whole.write(name, value);
+    for (int i = 0; i < 256; ++i) {
+      std::vector<std::int32_t> window = text;
+      window.resize(static_cast<std::size_t>(longer.context));
+      const auto last = static_cast<std::int32_t>(text.size() - 1);
+      whole.write("prefill.tokens", window.data(), longer.context);
+      whole.write("prefill.last", &last, 1);
+      whole.run("prefill");
+      const std::vector<float> logits = whole.read("prefill.logits").f32;
+      const auto best = static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+      ASSERT_EQ(generator.next(), best) << lm_kind_name(kind) << ", token " << i;
+      text.push_back(best);
+    }
+  }
+}
+
 TEST(Generator, BadPromptsAreNamed) {
   LmJob j = job();
-  Generator generator(j.session(), 12, 256, {});
+  Generator generator(j.session(), j.settings().model, {});
   EXPECT_THROW(generator.start({}), Error);
   EXPECT_THROW(generator.start({256}), Error);
   generator.start(std::vector<std::int32_t>(40, 65));  // longer than the context: its end counts

@@ -212,6 +212,30 @@ test(
   4 * kSlow,
 );
 
+test(
+  'an LSTM learns here too; what is a GPT’s alone is not asked for or shown',
+  async () => {
+    const { page } = site;
+    await page.getByLabel('Begin with').selectOption('random');
+    await page.getByLabel('Kind', { exact: true }).selectOption('lstm');
+    await expect.poll(() => page.locator('.plan').innerText()).toMatch(/82,432 parameters/);
+    await choose(page, 'Width', '32');
+    await page.getByLabel('Schedule', { exact: true }).selectOption('linear');
+    await page.getByLabel('Compute activations again').selectOption('true');
+    expect(await page.getByLabel('Attention heads').count()).toBe(0);
+    await choose(page, 'Steps', '20');
+    await train(page);
+    await outcome(page);
+    await page.getByLabel('It goes on from').fill('The whale ');
+    await button(page, 'Write').click();
+    await page.getByText('Ended: all tokens').waitFor();
+    expect(await page.getByRole('heading', { name: 'Where it looks' }).count()).toBe(0);
+    expect(new URL(page.url()).hash).toMatch(/model=lstm.*schedule=linear/);
+    expect((await downloaded(page, 'Save model')).name).toBe('more-lstm.zip');
+  },
+  4 * kSlow,
+);
+
 test('no request left the origin, and nothing was logged as an error', () => {
   expect(site.browser.outside).toEqual([]);
   expect(site.errors).toEqual([]);

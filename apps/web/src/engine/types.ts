@@ -15,6 +15,7 @@ export type {
   Event,
   ForecastSettings,
   MetricRow,
+  LmKind,
   LmNumbers,
   LmPlan,
   LmPreset,

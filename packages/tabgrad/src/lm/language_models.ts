@@ -96,9 +96,9 @@ export class LanguageModels {
     'lm.stopWriting': () => (this.#writing().stop(), null),
     'lm.attention': (args) => this.#turns.take(() => this.#ask('lm.attention', args)),
     'lm.download': async ({ source }) => {
-      const { files } = await this.#ask<{ files: ZipFile[] }>('lm.download', { source });
+      const { kind, files } = await this.#ask<{ kind: string; files: ZipFile[] }>('lm.download', { source });
       const base = source === 'model' ? this.#modelName : titleOf(this.#texts);
-      return { name: `${stem(base) || 'language-model'}-gpt.zip`, type: 'application/zip', bytes: zip(files) };
+      return { name: `${stem(base) || 'language-model'}-${kind}.zip`, type: 'application/zip', bytes: zip(files) };
     },
   };
 
@@ -265,7 +265,7 @@ export class LanguageModels {
     // Bytes are their own tokens: keeping them would save nothing.
     if (tokenizer !== 'byte') files.set(kTokensFile, await file('lm.tokens'));
     try {
-      await store?.create(run, new Map([...texts, [kTokenizerFile, new Blob([bytes])]]));
+      await store?.create(run, files);
       return store;
     } catch (error) {
       const text = `This run cannot be kept over a reload: ${storeFailure(error)}.`;

@@ -4,6 +4,7 @@
 
 import type { DeepPartial, Device, DeviceChoice, DeviceUse } from '../protocol.ts';
 
+export type LmKind = 'gpt' | 'lstm' | 'gru';
 export type PositionKind = 'learned' | 'sinusoidal' | 'rope' | 'alibi' | 'none';
 export type NormKind = 'layer_norm' | 'rms_norm';
 export type MlpKind = 'gelu' | 'gelu_tanh' | 'swiglu' | 'relu2';
@@ -12,9 +13,12 @@ export type OptimizerKind = 'adamw' | 'adam' | 'sgd' | 'lion' | 'muon';
 /** As LmSettings of the engine writes itself (src/lm/lm_settings.cc); absent fields take the preset's defaults. */
 export interface LmSettings {
   model: {
+    /** LSTM and GRU have no use for heads, kv_heads, mlp_width, positions, norm, mlp, norm_eps, qk_norm. */
+    kind: LmKind;
     /** The preset that the sizes began with. */
     name: string;
     layers: number;
+    /** Of a recurrent layer: its units. */
     width: number;
     heads: number;
     /** 0: as many as heads. */
@@ -44,12 +48,12 @@ export interface LmSettings {
     schedule: 'constant' | 'linear' | 'cosine' | 'step';
     learning_rate: number;
     warmup: number;
+    /** Part of the learning rate at which linear and cosine end. */
+    lr_floor: number;
     /** Decimal digits: a seed has 64 bits. */
     seed: string | number;
     optimizer: {
       kind: OptimizerKind;
-    /** Part of the learning rate at which linear and cosine end. */
-    lr_floor: number;
       beta1: number;
       beta2: number;
       eps: number;
@@ -64,7 +68,7 @@ export interface LmSettings {
 export interface LmPreset {
   name: string;
   /** With bytes as tokens. */
-  parameters: number;
+  parameters: Record<LmKind, number>;
 }
 
 export interface TextInfo {
@@ -218,7 +222,7 @@ export interface AttentionInfo {
 /** name → what the page sends → what it gets. */
 export interface LmCalls {
   'lm.presets': [Record<string, never>, LmPreset[]];
-  'lm.defaults': [{ preset: string; optimizer: OptimizerKind }, LmSettings];
+  'lm.defaults': [{ kind: LmKind; preset: string; optimizer: OptimizerKind }, LmSettings];
   /** Takes these files as the text. They must be UTF-8. */
   'lm.text': [{ files: { name: string; file: Blob }[] }, TextInfo];
   /** Reads a tokenizer.json, for the choice 'file'. */

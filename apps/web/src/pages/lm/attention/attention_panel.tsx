@@ -29,13 +29,13 @@ export function AttentionPanel() {
   const error = useSignal<string | null>(null);
   const busy = useSignal(false);
   const from = source.value;
-  const layers = (from === 'run' ? run.value?.plan.settings.model.layers : model.value?.model.layers) ?? 1;
+  const config = from === 'run' ? run.value?.plan.settings.model : model.value?.model;
   useEffect(() => {
     shown.value = null; // of other weights
     layer.value = 0;
     head.value = 0;
   }, [from, run.value?.facts.run, model.value]);
-  if (!from) return null;
+  if (!from || config?.kind !== 'gpt') return null;
   const look = async (at: number) => {
     layer.value = at;
     busy.value = true;
@@ -77,7 +77,7 @@ export function AttentionPanel() {
             <SelectField
               label="Layer"
               value={String(layer.value)}
-              options={numbered(layers)}
+              options={numbered(config.layers)}
               onChoose={(value) => void look(Number(value))}
             />
             <SelectField

@@ -19,10 +19,10 @@ function valueOf(field: Field, text: string): unknown {
 
 /** Of the defaults only the optimizer's numbers are sent, which the engine does not take from its kind. */
 export function settingsOf(choices: Choices, defaults: LmSettings): DeepPartial<LmSettings> {
-  const { name } = defaults.model;
+  const { kind, name } = defaults.model;
   const { optimizer, learning_rate } = defaults.training;
   const settings: Record<string, unknown> = {
-    model: { name },
+    model: { kind, name },
     training: { learning_rate, optimizer: { ...optimizer } },
   };
   for (const field of kFields) {

@@ -11,6 +11,8 @@ interface Of {
   group: Group;
   /** Of the opened model, where a run goes on from one. */
   ofModel?: boolean;
+  /** Of a GPT only. */
+  ofGpt?: boolean;
 }
 type NumberField = NumberSetting & Of;
 type ChoiceField = ChoiceSetting & Of;
@@ -48,8 +50,21 @@ function oneOf(
 }
 
 const ofModel = true;
+const ofGpt = true;
 
 export const kFields: Field[] = [
+  oneOf(
+    'model',
+    'Kind',
+    'model.kind',
+    'main',
+    [
+      ['gpt', 'GPT: a Transformer'],
+      ['lstm', 'LSTM'],
+      ['gru', 'GRU'],
+    ],
+    { ofModel },
+  ),
   oneOf(
     'preset',
     'Size',
@@ -68,11 +83,16 @@ export const kFields: Field[] = [
   whole('batch', 'Texts a batch', 'model.batch', 'main', 1),
 
   whole('layers', 'Layers', 'model.layers', 'model', 1, { max: 1024, ofModel }),
-  whole('width', 'Width', 'model.width', 'model', 1, { max: 65_536, step: 16, ofModel }),
-  whole('heads', 'Attention heads', 'model.heads', 'model', 1, { ofModel }),
-  whole('kv-heads', 'Key/value heads', 'model.kv_heads', 'model', 0, { help: '0: as many as heads.', ofModel }),
+  whole('width', 'Width', 'model.width', 'model', 1, {
+    max: 65_536,
+    step: 16,
+    help: 'Of an LSTM or a GRU: units of a layer.',
+    ofModel,
+  }),
+  whole('heads', 'Attention heads', 'model.heads', 'model', 1, { ofModel, ofGpt }),
+  whole('kv-heads', 'Key/value heads', 'model.kv_heads', 'model', 0, { help: '0: as many as heads.', ofModel, ofGpt }),
   whole('context', 'Context, tokens', 'model.context', 'model', 1, { step: 16, ofModel }),
-  whole('mlp-width', 'MLP width', 'model.mlp_width', 'model', 0, { help: '0: four times the width.', ofModel }),
+  whole('mlp-width', 'MLP width', 'model.mlp_width', 'model', 0, { help: '0: four times the width.', ofModel, ofGpt }),
   oneOf(
     'positions',
     'Positions',
@@ -85,7 +105,7 @@ export const kFields: Field[] = [
       ['alibi', 'ALiBi'],
       ['none', 'None'],
     ],
-    { ofModel },
+    { ofModel, ofGpt },
   ),
   oneOf(
     'norm',
@@ -96,7 +116,7 @@ export const kFields: Field[] = [
       ['layer_norm', 'Layer norm'],
       ['rms_norm', 'RMS norm'],
     ],
-    { ofModel },
+    { ofModel, ofGpt },
   ),
   oneOf(
     'mlp',
@@ -109,10 +129,10 @@ export const kFields: Field[] = [
       ['swiglu', 'SwiGLU'],
       ['relu2', 'Squared ReLU'],
     ],
-    { ofModel },
+    { ofModel, ofGpt },
   ),
   oneOf('tied', 'Head shares the embedding', 'model.tied', 'model', kYesNo, { ofModel }),
-  oneOf('qk-norm', 'Norm of queries and keys', 'model.qk_norm', 'model', kYesNo, { ofModel }),
+  oneOf('qk-norm', 'Norm of queries and keys', 'model.qk_norm', 'model', kYesNo, { ofModel, ofGpt }),
   part('dropout', 'Dropout', 'model.dropout', 'model', { max: 0.999, step: 0.05 }),
   part('label-smoothing', 'Label smoothing', 'model.label_smoothing', 'model', { max: 0.999, step: 0.05 }),
 
@@ -126,10 +146,16 @@ export const kFields: Field[] = [
   part('lr', 'Learning rate', 'training.learning_rate', 'training', { step: 0.001 }),
   oneOf('schedule', 'Schedule', 'training.schedule', 'training', [
     ['cosine', 'Cosine'],
+    ['linear', 'Linear'],
     ['constant', 'Constant'],
     ['step', 'Three steps down'],
   ]),
   part('warmup', 'Warm-up, %', 'training.warmup', 'training', { percent: true, max: 100, help: 'Of all steps.' }),
+  part('lr-floor', 'Ends at, %', 'training.lr_floor', 'training', {
+    percent: true,
+    max: 100,
+    help: 'Of the learning rate, where the schedule is cosine or linear.',
+  }),
   part('weight-decay', 'Weight decay', 'training.optimizer.weight_decay', 'training', { step: 0.05 }),
   part('clip', 'Clip gradients at', 'clip', 'training', { step: 0.5, help: 'Largest norm. 0: never.' }),
   whole('accumulate', 'Batches a step', 'training.accumulate', 'training', 1),
@@ -146,16 +172,10 @@ export const kFields: Field[] = [
 
 const kByKey = new Map(kFields.map((field) => [field.key, field]));
 const kByPath = new Map(kFields.map((field) => [field.path, field]));
-    ['linear', 'Linear'],
 
 export function fieldOf(key: string): Field | undefined {
   return kByKey.get(key);
 }
-  part('lr-floor', 'Ends at, %', 'training.lr_floor', 'training', {
-    percent: true,
-    max: 100,
-    help: 'Of the learning rate, where the schedule is cosine or linear.',
-  }),
 
 /**
  * The engine's text, with options as the shell names them ("--context") by their labels on this page; and the field that it is

@@ -3,7 +3,7 @@
 
 import { computed, effect, signal } from '@preact/signals';
 import { call, engineState, onEvent, textOf } from '../../../engine/engine';
-import type { CorpusInfo, DeepPartial, LmPlan, LmPreset, LmSettings, OptimizerKind } from '../../../engine/types';
+import type { CorpusInfo, DeepPartial, LmPlan, LmPreset, LmKind, LmSettings, OptimizerKind } from '../../../engine/types';
 import { model, type OpenText, text } from '../text/text';
 import { measureSpeed } from '../run/speed';
 import { type Choices, choicesFor, settingsOf, shownValue, withChoice } from './choices';
@@ -19,8 +19,13 @@ export interface Preparing {
 
 /** A pause in typing. */
 const kSettleMs = 250;
-const kFirstPreset = 'small';
-const kFirstOptimizer: OptimizerKind = 'adamw';
+interface Basis {
+  kind: LmKind;
+  preset: string;
+  optimizer: OptimizerKind;
+}
+const kFirst: Basis = { kind: 'gpt', preset: 'small', optimizer: 'adamw' };
+const kBasisKeys = ['model', 'preset', 'optimizer'];
 
 export const presets = signal<LmPreset[]>([]);
 export const choices = signal<Choices>({});
@@ -34,17 +39,18 @@ export const prepareError = signal<string | null>(null);
 export const fromModel = signal(true);
 export const goesOn = computed(() => model.value !== null && fromModel.value);
 
-/** By preset and optimizer. */
+/** By what the defaults depend on. */
 const known = signal<Record<string, LmSettings>>({});
-const wanted = computed(() => {
-  const preset = kPresets.find((name) => name === choices.value.preset) ?? kFirstPreset;
-  return { preset, optimizer: (choices.value.optimizer ?? kFirstOptimizer) as OptimizerKind };
-});
+const keyOf = ({ kind, preset, optimizer }: Basis): string => `${kind} ${preset} ${optimizer}`;
+export const wanted = computed((): Basis => ({
+  kind: (choices.value.model ?? kFirst.kind) as LmKind,
+  preset: kPresets.find((name) => name === choices.value.preset) ?? kFirst.preset,
+  optimizer: (choices.value.optimizer ?? kFirst.optimizer) as OptimizerKind,
+}));
 
-/** The defaults for the chosen size and optimizer; null until they are there. */
+/** The defaults for the chosen kind, size and optimizer; null until they are there. */
 export const defaults = computed<LmSettings | null>(() => {
-  const { preset, optimizer } = wanted.value;
-  const base = known.value[`${preset} ${optimizer}`];
+  const base = known.value[keyOf(wanted.value)];
   if (!base || !goesOn.value) return base ?? null;
   const { batch, dropout, label_smoothing } = base.model;
   return { ...base, tokenizer: 'model', model: { ...model.value!.model, batch, dropout, label_smoothing } };
@@ -61,27 +67,28 @@ const validationPart = computed(() => {
 export function choose(key: string, value: string): void {
   const base = defaults.value;
   if (!base) return;
-  // Size and optimizer have defaults of their own, whichever are chosen now.
-  const first = known.value[`${kFirstPreset} ${kFirstOptimizer}`];
+  // Kind, size and optimizer have defaults of their own, whichever are chosen now.
+  const first = known.value[keyOf(kFirst)];
   choices.value = withChoice(
     choices.value,
     key,
     value,
-    key === 'preset' || key === 'optimizer' ? (first ?? base) : base,
+    kBasisKeys.includes(key) ? (first ?? base) : base,
   );
 }
 
 /** Shows the settings of a run that was brought back. */
 export async function adopt(settings: LmSettings): Promise<void> {
-  const { name } = settings.model;
-  const { kind } = settings.training.optimizer;
+  const { kind, name: preset } = settings.model;
+  const { kind: optimizer } = settings.training.optimizer;
   fromModel.value = false;
-  await loadDefaults(name, kind);
-  const base = known.value[`${name} ${kind}`];
+  await loadDefaults({ kind, preset, optimizer });
+  const base = known.value[keyOf({ kind, preset, optimizer })];
   if (!base) return;
   const named: Choices = {
-    ...(name === kFirstPreset ? {} : { preset: name }),
-    ...(kind === kFirstOptimizer ? {} : { optimizer: kind }),
+    ...(kind === kFirst.kind ? {} : { model: kind }),
+    ...(preset === kFirst.preset ? {} : { preset }),
+    ...(optimizer === kFirst.optimizer ? {} : { optimizer }),
   };
   choices.value = { ...named, ...choicesFor(settings, base) };
 }
@@ -96,10 +103,10 @@ export function chosenSettings(): DeepPartial<LmSettings> {
   return { ...settings, model: { batch, dropout, label_smoothing }, tokenizer: 'model' } as DeepPartial<LmSettings>;
 }
 
-async function loadDefaults(preset: string, optimizer: OptimizerKind): Promise<void> {
-  const key = `${preset} ${optimizer}`;
+async function loadDefaults(basis: Basis): Promise<void> {
+  const key = keyOf(basis);
   if (known.peek()[key]) return;
-  const settings = await call('lm.defaults', { preset, optimizer });
+  const settings = await call('lm.defaults', basis);
   known.value = { ...known.peek(), [key]: settings };
 }
 
@@ -118,9 +125,8 @@ export function keepPlanned(busy: () => boolean): void {
   effect(() => {
     if (engineState.value.state !== 'ready') return;
     if (presets.peek().length === 0) void call('lm.presets', {}).then((list) => (presets.value = list));
-    const { preset, optimizer } = wanted.value;
-    void loadDefaults(kFirstPreset, kFirstOptimizer);
-    void loadDefaults(preset, optimizer);
+    void loadDefaults(kFirst);
+    void loadDefaults(wanted.value);
   });
   keepPrepared(busy);
   let timer: ReturnType<typeof setTimeout> | undefined;

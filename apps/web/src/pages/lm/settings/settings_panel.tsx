@@ -5,7 +5,7 @@ import { NumberInput, SelectField } from '../../../components/fields';
 import { FileInput } from '../../../components/file_drop';
 import { SettingsForm } from '../../../components/settings_form';
 import { deviceChoice } from '../../../engine/device';
-import type { LmPlan, LmPreset, LmSettings } from '../../../engine/types';
+import type { LmKind, LmPlan, LmPreset, LmSettings } from '../../../engine/types';
 import { bytes, count, roughDuration, shortNumber } from '../../../lib/format';
 import { startTraining } from '../controller';
 import { run, training } from '../run/run';
@@ -13,7 +13,7 @@ import { secondsFor, speeds } from '../run/speed';
 import { model, openTokenizer, tokenizerFile } from '../text/text';
 import { shownValue } from './choices';
 import { type Field, fieldOf, type Group, kFields } from './fields';
-import { choices, choose, corpus, defaults, fromModel, goesOn, planned, presets } from './plan';
+import { choices, choose, corpus, defaults, fromModel, goesOn, planned, presets, wanted } from './plan';
 
 const kMoreGroups: [Exclude<Group, 'main'>, string][] = [
   ['model', 'Model'],
@@ -24,7 +24,11 @@ const kMoreGroups: [Exclude<Group, 'main'>, string][] = [
 export function SettingsPanel() {
   const base = defaults.value;
   if (!base) return <section class="settings" aria-label="Settings" />;
-  const shown = (group: Group) => kFields.filter((field) => field.group === group && !(field.ofModel && goesOn.value));
+  const gpt = wanted.value.kind === 'gpt';
+  const shown = (group: Group) =>
+    kFields.filter(
+      (field) => field.group === group && !(field.ofModel && goesOn.value) && (gpt || !field.ofGpt),
+    );
   return (
     <SettingsForm
       training={training.value}
@@ -83,7 +87,7 @@ function Control({ field, base }: { field: Field; base: LmSettings }) {
   const plan = planned.value;
   const error = plan.state === 'impossible' && plan.field === key ? plan.text : null;
   const common = { label, error, help: field.help, value, onChoose: (text: string) => choose(key, text) };
-  if (key === 'preset') return <SelectField {...common} options={sizes(presets.value, value)} />;
+  if (key === 'preset') return <SelectField {...common} options={sizes(presets.value, wanted.value.kind, value)} />;
   if (key === 'tokenizer') return <TokenizerControl {...common} field={field} />;
   if (field.input === 'choice') return <SelectField {...common} options={field.options} />;
   return (
@@ -97,9 +101,9 @@ function Control({ field, base }: { field: Field; base: LmSettings }) {
   );
 }
 
-function sizes(list: LmPreset[], value: string): [string, string][] {
+function sizes(list: LmPreset[], kind: LmKind, value: string): [string, string][] {
   if (list.length === 0) return [[value, value]];
-  return list.map(({ name, parameters }) => [name, `${name}: ${rounded(parameters)} parameters`]);
+  return list.map(({ name, parameters }) => [name, `${name}: ${rounded(parameters[kind])} parameters`]);
 }
 
 function rounded(parameters: number): string {

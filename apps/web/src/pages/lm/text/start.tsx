@@ -18,7 +18,7 @@ export function Start() {
       <section class="intro">
         <h1>Train a language model on your own text</h1>
         <p class="lead">
-          A small GPT learns from scratch, here in this tab, to write like the text that you give it. Watch what it
+          A small model learns from scratch, here in this tab, to write like the text that you give it. Watch what it
           writes while it learns, then keep it: its files load in Hugging Face’s tools. Nothing leaves your device.
         </p>
       </section>

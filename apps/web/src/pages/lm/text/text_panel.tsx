@@ -72,6 +72,8 @@ function guessers(c: CorpusInfo): string {
   );
 }
 
+const kKindTitles = { gpt: 'A GPT', lstm: 'An LSTM', gru: 'A GRU' };
+
 function ModelPanel({ model: { name, model: m, parameters, vocabulary } }: { model: ModelInfo }) {
   return (
     <section class="data" aria-labelledby="model-title">
@@ -79,8 +81,9 @@ function ModelPanel({ model: { name, model: m, parameters, vocabulary } }: { mod
         <div>
           <h2 id="model-title">{name}</h2>
           <p class="sub">
-            A GPT of {count(parameters, 'parameter')}: {count(m.layers, 'layer')}, width {m.width},{' '}
-            {count(m.heads, 'head')}, context {m.context}, {count(vocabulary, 'token')}
+            {kKindTitles[m.kind]} of {count(parameters, 'parameter')}: {count(m.layers, 'layer')},{' '}
+            {m.kind === 'gpt' ? `width ${m.width}, ${count(m.heads, 'head')}` : `${m.width} units each`}, context{' '}
+            {m.context}, {count(vocabulary, 'token')}
           </p>
         </div>
         <div class="actions">

@@ -1,4 +1,4 @@
-#include "lm/gpt2_format.h"
+#include "lm/model_format.h"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,12 @@
 
 #include "base/error.h"
 #include "lm/lm_settings.h"
-#include "models/gpt.h"
 #include "train/json_fields.h"
 
 namespace tabgrad {
 namespace {
 
-constexpr const char* kOurType = "tabgrad-gpt";
+constexpr const char* kOurPrefix = "tabgrad-";  // before the kind: "tabgrad-lstm"
 constexpr const char* kPrefix = "transformer.";
 
 // Within a block, ours and GPT-2's.
@@ -58,18 +57,18 @@ std::int64_t whole(const Json& json, const char* key, const std::string& file) {
 
 }  // namespace
 
-bool is_gpt2_shaped(const GptConfig& c) {
-  return c.positions == PositionKind::kLearned && c.norm == NormKind::kLayerNorm &&
+bool is_gpt2_shaped(const LmConfig& c) {
+  return !c.recurrent() && c.positions == PositionKind::kLearned && c.norm == NormKind::kLayerNorm &&
          (c.mlp == MlpKind::kGelu || c.mlp == MlpKind::kGeluTanh) && (c.kv_heads == 0 || c.kv_heads == c.heads) && !c.qk_norm;
 }
 
-std::string gpt_config_json(const GptConfig& c, std::int32_t end_of_text) {
+std::string model_config_json(const LmConfig& c, std::int32_t end_of_text) {
   Json json;
   if (!is_gpt2_shaped(c)) {
     GptConfig copy = c;
     FieldWriter writer(json);
-    fields(writer, copy);
-    Json typed{{"model_type", kOurType}};
+    c.recurrent() ? size_fields(writer, copy) : fields(writer, copy);
+    Json typed{{"model_type", std::string(kOurPrefix) + lm_kind_name(c.kind)}};
     typed.update(json);
     return typed.dump(2) + "\n";
   }
@@ -94,19 +93,22 @@ std::string gpt_config_json(const GptConfig& c, std::int32_t end_of_text) {
   return json.dump(2) + "\n";
 }
 
-GptConfig gpt_config_from_json(const std::string& text, const std::string& file) {
+LmConfig model_config_from_json(const std::string& text, const std::string& file) {
   const Json json = parse_json(text, file);
   if (!json.is_object()) fail(file, " holds no configuration.");
   const auto type = json.find("model_type");
   const std::string name = type != json.end() && type->is_string() ? type->get<std::string>() : "";
-  GptConfig c;
-  c.batch = 1;
-  if (name == kOurType) {
+  LmConfig c;
+  for (const LmKind kind : {LmKind::kGpt, LmKind::kLstm, LmKind::kGru}) {
+    if (name != std::string(kOurPrefix) + lm_kind_name(kind)) continue;
+    c.kind = kind;
     FieldReader reader(json, file, "");
-    fields(reader, c);
+    c.recurrent() ? size_fields(reader, c) : fields(reader, static_cast<GptConfig&>(c));
     c.batch = 1;
+    check_lm(c);
     return c;
   }
+  c.batch = 1;
   if (name != "gpt2") fail(file, ": models of type '", name, "' cannot be read; gpt2 can.");
   c.vocabulary = whole(json, "vocab_size", file);
   c.context = whole(json, "n_positions", file);
@@ -129,21 +131,21 @@ GptConfig gpt_config_from_json(const std::string& text, const std::string& file)
   }
   if (json.value("scale_attn_by_inverse_layer_idx", false) || !json.value("scale_attn_weights", true))
     fail(file, ": its way of scaling attention cannot be had here.");
-  check_gpt(c);
+  check_lm(c);
   return c;
 }
 
-NamedTensors to_file_names(const GptConfig& config, NamedTensors weights) {
+NamedTensors to_file_names(const LmConfig& config, NamedTensors weights) {
   if (!is_gpt2_shaped(config)) return weights;
   const std::map<std::string, std::string> names = gpt2_names(config);
   for (auto& [name, tensor] : weights) name = names.at(name);
   return weights;
 }
 
-NamedTensors from_file_names(const GptConfig& config, const NamedTensors& tensors, const std::string& file) {
+NamedTensors from_file_names(const LmConfig& config, const NamedTensors& tensors, const std::string& file) {
   const std::map<std::string, std::string> names = gpt2_names(config);
   NamedTensors weights;
-  for (const ParameterSpec& spec : gpt_parameters(config)) {
+  for (const ParameterSpec& spec : lm_parameters(config)) {
     std::string theirs = spec.name;
     if (is_gpt2_shaped(config)) theirs = names.at(spec.name);
     const HostTensor* found = find(tensors, theirs);
