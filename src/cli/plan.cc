@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "graph/recompute.h"
 #include "models/forecaster.h"
 #include "models/language_model.h"
 #include "plan/plan.h"
@@ -23,7 +24,7 @@ struct PlanOptions {
   ForecasterConfig forecaster;
   std::int64_t batch = 64;
   std::optional<std::int64_t> units, layers, heads;  // otherwise the model's default
-  bool dump = false;
+  bool dump = false, recompute = false;
 };
 
 struct Planned {
@@ -38,12 +39,16 @@ Planned build_model(const PlanOptions& o) {
     fail("say what to plan: --preset NAME (", presets, ") for a language model, or --model NAME (lstm, gru, transformer)");
   }
   if (!o.preset.empty()) {
-    const GptConfig& c = gpt_preset(o.preset);
-    return {"GPT '" + c.name + "'",
-            str(c.layers, " layers, width ", c.width, ", ", c.heads, " heads; a step sees ", c.batch, " texts of ", c.context,
-                " tokens"),
-            build_gpt(c)};
+    const LmConfig c = lm_preset(o.preset, lm_kind_from(o.model.empty() ? "gpt" : o.model));
+    BuiltModel model = build_lm(c, gpt_optimizer(), kGptClipNorm, 1);
+    if (o.recompute)
+      for (EntryGraph& entry : model.entries) entry.graph = recompute(entry.graph, lm_layer_names(c));
+    const std::string sizes =
+        c.recurrent() ? str(" layers of ", c.width, " units") : str(" layers, width ", c.width, ", ", c.heads, " heads");
+    return {str(c.recurrent() ? c.kind == LmKind::kLstm ? "LSTM '" : "GRU '" : "GPT '", c.name, "'"),
+            str(c.layers, sizes, "; a step sees ", c.batch, " texts of ", c.context, " tokens"), std::move(model)};
   }
+  if (o.recompute) fail("--recompute goes with --preset: a forecaster's layers keep their activations.");
   ForecasterConfig c = default_forecaster(forecaster_kind_from(o.model));
   c.window = o.forecaster.window;
   c.horizon = o.forecaster.horizon;
@@ -186,6 +191,7 @@ void add_plan(CLI::App& app, Command& command) {
   sub->add_option("--target", o->target, "The target to compile for: cpu|webgpu|webgl; needs no such device")
       ->type_name("NAME")
       ->capture_default_str();
+  sub->add_flag("--recompute", o->recompute, "Compute layers' activations again in the backward pass: less memory, more work");
   sub->add_flag("--dump", o->dump, "List every launch with its kernel's code");
   add_common_options(*sub, o->common);
   const auto size = [&](const char* name, auto& value, const char* help) {

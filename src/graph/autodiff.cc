@@ -5,8 +5,6 @@
 namespace tabgrad {
 namespace {
 
-constexpr const char* kBackward = " backward";  // gradients carry the name of their layer, for people
-
 // Marks the nodes on some path from `wrt` to later nodes: only these need gradients.
 std::vector<bool> reachable(const Graph& graph, const std::vector<Tensor>& wrt, int last) {
   std::vector<bool> needed(static_cast<std::size_t>(last) + 1, false);

@@ -72,6 +72,8 @@ struct Node {
   std::uint32_t stream = 0;
   bool transpose_a = false, transpose_b = false;
   int literal = -1;  // kInput with kConstant: index into Graph::literals
+  // kReshape, kRandom: not to be taken for an equal value, so that what is computed from it is computed again (graph/recompute.h).
+  bool again = false;
 };
 
 class Graph {

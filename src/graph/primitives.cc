@@ -216,6 +216,7 @@ std::vector<Tensor> node_gradients(Graph& graph, int index, const std::vector<Te
       const std::vector<bool> differentiable = composite_differentiable(node.composite, node.inputs.size());
       Node back = node;
       back.grad = true;
+      back.name.clear();  // the backward pass's, as of all its nodes
       back.outputs.clear();
       for (std::size_t i = 0; i < node.outputs.size(); ++i) back.inputs.push_back({index, static_cast<int>(i)});
       back.inputs.push_back(dy.value);

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "data/safetensors.h"
 #include "data/tokenizer/bpe_trainer.h"
-#include "lm/gpt2_format.h"
-#include "models/gpt.h"
+#include "graph/recompute.h"
+#include "lm/model_format.h"
 
 namespace tabgrad {
 namespace {
@@ -72,8 +72,10 @@ LmModel model_from_files(const Files& files, const std::string& where) {
 }
 
 BuiltModel lm_entries(const LmSettings& s) {
-  BuiltModel model = build_gpt(s.model, s.training.optimizer, s.clip, s.training.accumulate);
-  for (EntryGraph& entry : build_gpt_generation(s.model).entries) model.entries.push_back(std::move(entry));
+  BuiltModel model = build_lm(s.model, s.training.optimizer, s.clip, s.training.accumulate);
+  if (s.recompute)
+    for (EntryGraph& entry : model.entries) entry.graph = recompute(entry.graph, lm_layer_names(s.model));
+  for (EntryGraph& entry : build_lm_generation(s.model).entries) model.entries.push_back(std::move(entry));
   return model;
 }
 

@@ -22,6 +22,7 @@ void fields(Fields& f, LmSettings& s) {
   f.number("validation", s.validation, 0, 0.5);
   f.group("training", [&](auto& g) { fields(g, s.training); });
   f.number("clip", s.clip, 0, 1e30);
+  f.flag("recompute", s.recompute);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct LmSettings {
   double validation = 0.1;   // part of the text, its end
   LmTrainerConfig training;
   double clip = 1.0;  // largest gradient norm; 0: no clipping
+  bool recompute = false;  // layers' activations in the backward pass (graph/recompute.h): less memory, more work
 };
 // The recipe that suits a preset: AdamW β 0.9/0.95, weight decay 0.1, 5 % warm-up, then cosine from 3e-3.
 LmSettings default_lm_settings(const std::string& preset, LmKind kind = LmKind::kGpt);
@@ -29,8 +30,8 @@ void check_settings(const LmSettings& settings);
 std::string to_json(const LmSettings& settings);
 LmSettings lm_settings_from_json(const std::string& text, const std::string& file);
 
-template <typename Fields>
 // Of every kind of model.
+template <typename Fields>
 void size_fields(Fields& f, GptConfig& c) {
   f.text("name", c.name);
   f.integer("layers", c.layers, 1, 1024);
@@ -38,7 +39,6 @@ void size_fields(Fields& f, GptConfig& c) {
   f.integer("context", c.context, 1, 1 << 20);
   f.integer("batch", c.batch, 1, 1 << 20);
   f.integer("vocabulary", c.vocabulary, 1, 1 << 24);
-  f.integer("mlp_width", c.mlp_width, 0, 1 << 20);
   f.flag("tied", c.tied);
   f.number("dropout", c.dropout, 0, 0.999);
   f.number("label_smoothing", c.label_smoothing, 0, 0.999);
@@ -49,6 +49,7 @@ void fields(Fields& f, GptConfig& c) {
   size_fields(f, c);
   f.integer("heads", c.heads, 1, 1 << 16);
   f.integer("kv_heads", c.kv_heads, 0, 1 << 16);
+  f.integer("mlp_width", c.mlp_width, 0, 1 << 20);
   f.word("positions", c.positions, position_kind_name, position_kind_from);
   f.word("norm", c.norm, norm_kind_name, norm_kind_from);
   f.word("mlp", c.mlp, mlp_kind_name, mlp_kind_from);

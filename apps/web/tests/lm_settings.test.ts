@@ -47,6 +47,7 @@ const kDefaults: LmSettings = {
     },
   },
   clip: 1,
+  recompute: false,
 };
 
 test('choices make settings of the right kinds', () => {
@@ -71,7 +72,6 @@ test('a choice that is the default is none, and settings give their choices back
   expect(choicesFor(settings, kDefaults)).toEqual({ tied: 'false', validation: '20' });
 });
 
-test('an address brings only what is known', () => {
 test('a kind of model is a choice like others, and is always said to the engine', () => {
   expect(settingsOf({ model: 'lstm', width: '64' }, kDefaults).model).toEqual({ kind: 'lstm', name: 'small', width: 64 });
   expect(choicesFrom({ model: 'mamba' })).toEqual({});
@@ -80,6 +80,7 @@ test('a kind of model is a choice like others, and is always said to the engine'
   expect(fieldOf('width')).not.toHaveProperty('ofGpt');
 });
 
+test('an address brings only what is known', () => {
   expect(choicesFrom({ steps: '5', nonsense: '1', norm: 'batch', tied: 'false', tokenizer: 'file' })).toEqual({
     steps: '5',
     tied: 'false',

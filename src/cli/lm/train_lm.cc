@@ -85,8 +85,14 @@ void LmOptions::declare(CLI::App& app) {
   given.add<double>(app, "--validation", "part of the text, its end, to judge by (0.1)",
                     [](S& s, const double& v) { s.validation = v; });
 
-  given.add<Count>(app, "--layers", "Transformer blocks", [](S& s, const Count& v) { s.model.layers = v; });
-  given.add<Count>(app, "--width", "numbers a token is described by", [](S& s, const Count& v) { s.model.width = v; });
+  given.add<bool>(app, "--recompute",
+                  "true: layers' activations are computed again in the backward pass, which needs less memory (false)",
+                  [](S& s, const bool& v) { s.recompute = v; });
+
+  given.add<Count>(app, "--layers", "Transformer blocks, or recurrent layers",
+                   [](S& s, const Count& v) { s.model.layers = v; });
+  given.add<Count>(app, "--width,--units", "numbers a token is described by; units of a recurrent layer",
+                   [](S& s, const Count& v) { s.model.width = v; });
   given.add<Count>(app, "--heads", "attention heads", [](S& s, const Count& v) { s.model.heads = v; });
   given.add<Count>(app, "--kv-heads", "key and value heads (as many as heads)",
                    [](S& s, const Count& v) { s.model.kv_heads = v; });
@@ -150,26 +156,26 @@ class TrainLm {
     if (checkpoint) {
       settings = checkpoint->settings;
       if (o_.preset_option->count() > 0 && o_.preset != settings.model.name) o_.given.differs("--preset", o_.out);
+      if (o_.model_option->count() > 0 && o_.model != lm_kind_name(settings.model.kind)) o_.given.differs("--model", o_.out);
       if (o_.tokenizer_option->count() > 0 && o_.tokenizer != settings.tokenizer) o_.given.differs("--tokenizer", o_.out);
       if (seed_given_ && common_.seed != settings.training.seed) o_.given.differs("--seed", o_.out);
       o_.given.check_same(settings, o_.out);
     } else {
       settings = default_lm_settings(o_.preset, lm_kind_from(o_.model));
       settings.tokenizer = o_.tokenizer;
-      if (o_.model_option->count() > 0 && o_.model != lm_kind_name(settings.model.kind)) o_.given.differs("--model", o_.out);
       settings.training.seed = common_.seed;
       if (start) {
         const std::int64_t batch = settings.model.batch;
         settings.model = start->config;
         settings.model.batch = batch;
+        if (o_.model_option->count() > 0 && o_.model != lm_kind_name(start->config.kind))
+          fail("--model ", o_.model, ": the model in --from ", o_.from, " is of kind ", lm_kind_name(start->config.kind), ".");
         settings.tokenizer = o_.from;
       }
       o_.given.apply(settings);
       if (start && lm_parameters(settings.model) != lm_parameters(start->config))
         fail("--from ", o_.from, ": the sizes of its model cannot be changed. Leave out the options that name other sizes.");
       check_settings(settings);
-        if (o_.model_option->count() > 0 && o_.model != lm_kind_name(start->config.kind))
-          fail("--model ", o_.model, ": the model in --from ", o_.from, " is of kind ", lm_kind_name(start->config.kind), ".");
     }
     settings.training.max_seconds = o_.max_minutes * 60;
     return settings;
@@ -305,13 +311,13 @@ class TrainLm {
     Json json;
     json["device"] = job.session().device();
     json["preset"] = m.name;
+    json["model"] = lm_kind_name(m.kind);
     json["params"] = job.parameters();
     json["tokens"] = job.corpus().size();
     json["bytes"] = job.corpus().bytes();
     json["seed"] = job.settings().training.seed;
     json["init_hash"] = job.initial_hash();
     json["steps"] = s.step;
-    json["model"] = lm_kind_name(m.kind);
     json["ms_per_step"] = ms;
     json["tokens_per_s"] = ms > 0 ? 1e3 * job.step_tokens() / ms : 0;
     json["gflops"] = ms > 0 ? job.step_flops() / ms * 1e-6 : 0;

@@ -55,6 +55,7 @@ class Former {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       stored_[i] = is_heavy(node.op) || (!caps_.fuse && (node.op == Op::kScalar || node.op == Op::kPad));
+      if (node.op == Op::kReshape && node.again) store(node.inputs[0]);  // kept instead of what is computed from it
     }
     for (const Graph::Output& o : graph_.outputs) store(o.value);
     for (const Graph::Update& u : graph_.updates) store(u.value);

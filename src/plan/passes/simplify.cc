@@ -41,6 +41,7 @@ std::string key_of(const Node& n) {
   put(n.transpose_a);
   put(n.transpose_b);
   put(n.literal);
+  put(n.again);
   put(n.role);
   if (n.op == Op::kInput || n.op == Op::kUniform) key += n.name;
   put_dims(n.axes);
@@ -98,8 +99,9 @@ class Simplifier {
   std::optional<Value> identity(const Node& node) {
     switch (node.op) {
       case Op::kReshape:
+        if (node.again) return std::nullopt;
         if (to_.dims(node.inputs[0]) == node.outputs[0].dims) return node.inputs[0];
-        if (in(node, 0).op == Op::kReshape) {
+        if (in(node, 0).op == Op::kReshape && !in(node, 0).again) {
           Node direct = node;
           direct.inputs = in(node, 0).inputs;
           return place(std::move(direct));

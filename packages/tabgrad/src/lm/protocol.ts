@@ -63,6 +63,8 @@ export interface LmSettings {
     };
   };
   clip: number;
+  /** Layers' activations are computed again in the backward pass: less memory, more work. */
+  recompute: boolean;
 }
 
 export interface LmPreset {

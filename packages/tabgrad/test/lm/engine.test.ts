@@ -85,6 +85,13 @@ test('the plan says what a run will be', () => {
   );
 });
 
+test('activations computed again need less memory, and more work', () => {
+  const kept = engine.call('lm.plan', { settings: kSettings, from: false }) as LmPlan;
+  const again = engine.call('lm.plan', { settings: { ...kSettings, recompute: true }, from: false }) as LmPlan;
+  expect(again.peakBytes).toBeLessThan(kept.peakBytes);
+  expect(again.flopsPerStep).toBeGreaterThan(kept.flopsPerStep);
+});
+
 test('it learns, and every number of every step is there', () => {
   expect(whole.losses).toHaveLength(kSteps);
   expect(whole.gradNorms).toHaveLength(kSteps);
@@ -166,6 +173,57 @@ test('attention looks only back, and its rows are distributions', () => {
     expect(values.reduce((sum, value) => sum + value, 0)).toBeCloseTo(1, 5);
     expect(values.slice((row % n) + 1).every((value) => value === 0)).toBe(true);
   }
+});
+
+test('tokens are kept for another time, and taken for the same text only', async () => {
+  const learn = (on: Engine): void => {
+    on.call('lm.learn');
+    on.call('lm.learn.feed', {}, kText);
+    on.call('lm.learn.end', { vocabulary: 400 });
+  };
+  const other = await load();
+  learn(other);
+  const corpus = read(other);
+  const { bytes } = other.call('lm.tokens') as { bytes: Uint8Array };
+  const again = (text: Uint8Array, kept: Uint8Array): unknown => {
+    other.call('lm.read', { onlyCheck: true });
+    other.call('lm.read.feed', {}, text);
+    other.call('lm.read.next');
+    return other.call('lm.read.kept', { validation: 0.1 }, kept);
+  };
+  expect(again(kText, bytes)).toEqual(corpus);
+  expect(again(kText.subarray(1), bytes)).toBeNull();
+  expect(again(kText, bytes.subarray(0, bytes.length - 8))).toBeNull();
+  expect(again(kText, bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 1 : byte)))).toBeNull();
+});
+
+test.each(['lstm', 'gru'])('an %s learns, writes on beyond its context, and comes back from its files', async (kind) => {
+  const other = await load();
+  other.call('lm.tokenizer', { kind: 'byte' });
+  read(other);
+  const settings = { ...kSettings, model: { kind, name: 'tiny', width: 20 } };
+  other.call('lm.train', { settings, from: false });
+  const { validationLoss } = finish(other);
+  expect(validationLoss.at(-1)).toBeLessThan(validationLoss[0]! - 0.5);
+  const tokens = write(other, 'run', 50);
+  const download = other.call('lm.download', { source: 'run' });
+  const { kind: named, files } = download as { kind: string; files: { name: string; bytes: Uint8Array }[] };
+  expect(named).toBe(kind);
+  for (const { name, bytes } of files) other.call('lm.model.file', { name }, bytes);
+  expect(other.call('lm.model.open', { where: 'recurrent.zip' })).toMatchObject({ model: { kind, width: 20 } });
+  expect(write(other, 'model', 50)).toEqual(tokens);
+  expect(() => other.call('lm.attention', { source: 'run', text: 'whale', layer: 0 })).toThrow(/Only a GPT/);
+});
+
+test('a linear schedule ends at its floor', async () => {
+  const other = await load();
+  other.call('lm.tokenizer', { kind: 'byte' });
+  read(other);
+  const training = { ...kSettings.training, schedule: 'linear', warmup: 0, learning_rate: 0.01, lr_floor: 0.25 };
+  other.call('lm.train', { settings: { ...kSettings, training }, from: false });
+  const { learningRates } = finish(other);
+  expect(learningRates.at(-1)).toBeCloseTo(0.0025, 7);
+  expect(learningRates[kSteps / 2 - 1]).toBeCloseTo(0.01 * (0.25 + 0.75 / 2), 7);
 });
 
 test('a tokenizer is learned, with progress', () => {

@@ -159,6 +159,9 @@ export const kFields: Field[] = [
   part('weight-decay', 'Weight decay', 'training.optimizer.weight_decay', 'training', { step: 0.05 }),
   part('clip', 'Clip gradients at', 'clip', 'training', { step: 0.5, help: 'Largest norm. 0: never.' }),
   whole('accumulate', 'Batches a step', 'training.accumulate', 'training', 1),
+  oneOf('recompute', 'Compute activations again', 'recompute', 'training', kYesNo, {
+    help: 'Less memory, more work; the same losses.',
+  }),
   whole('eval-every', 'Validate every', 'training.eval_every', 'training', 1, { help: 'So many steps.' }),
   whole('eval-batches', 'Validation batches', 'training.eval_batches', 'training', 1),
   whole('seed', 'Seed', 'training.seed', 'training', 0),
