@@ -73,7 +73,11 @@ test('a choice that is the default is none, and settings give their choices back
 });
 
 test('a kind of model is a choice like others, and is always said to the engine', () => {
-  expect(settingsOf({ model: 'lstm', width: '64' }, kDefaults).model).toEqual({ kind: 'lstm', name: 'small', width: 64 });
+  expect(settingsOf({ model: 'lstm', width: '64' }, kDefaults).model).toEqual({
+    kind: 'lstm',
+    name: 'small',
+    width: 64,
+  });
   expect(choicesFrom({ model: 'mamba' })).toEqual({});
   expect(choicesFrom({ model: 'gru' })).toEqual({ model: 'gru' });
   for (const key of ['heads', 'positions', 'mlp']) expect(fieldOf(key)).toMatchObject({ ofGpt: true });

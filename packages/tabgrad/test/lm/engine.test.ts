@@ -194,26 +194,34 @@ test('tokens are kept for another time, and taken for the same text only', async
   expect(again(kText, bytes)).toEqual(corpus);
   expect(again(kText.subarray(1), bytes)).toBeNull();
   expect(again(kText, bytes.subarray(0, bytes.length - 8))).toBeNull();
-  expect(again(kText, bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 1 : byte)))).toBeNull();
+  expect(
+    again(
+      kText,
+      bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 1 : byte)),
+    ),
+  ).toBeNull();
 });
 
-test.each(['lstm', 'gru'])('an %s learns, writes on beyond its context, and comes back from its files', async (kind) => {
-  const other = await load();
-  other.call('lm.tokenizer', { kind: 'byte' });
-  read(other);
-  const settings = { ...kSettings, model: { kind, name: 'tiny', width: 20 } };
-  other.call('lm.train', { settings, from: false });
-  const { validationLoss } = finish(other);
-  expect(validationLoss.at(-1)).toBeLessThan(validationLoss[0]! - 0.5);
-  const tokens = write(other, 'run', 50);
-  const download = other.call('lm.download', { source: 'run' });
-  const { kind: named, files } = download as { kind: string; files: { name: string; bytes: Uint8Array }[] };
-  expect(named).toBe(kind);
-  for (const { name, bytes } of files) other.call('lm.model.file', { name }, bytes);
-  expect(other.call('lm.model.open', { where: 'recurrent.zip' })).toMatchObject({ model: { kind, width: 20 } });
-  expect(write(other, 'model', 50)).toEqual(tokens);
-  expect(() => other.call('lm.attention', { source: 'run', text: 'whale', layer: 0 })).toThrow(/Only a GPT/);
-});
+test.each(['lstm', 'gru'])(
+  'an %s learns, writes on beyond its context, and comes back from its files',
+  async (kind) => {
+    const other = await load();
+    other.call('lm.tokenizer', { kind: 'byte' });
+    read(other);
+    const settings = { ...kSettings, model: { kind, name: 'tiny', width: 20 } };
+    other.call('lm.train', { settings, from: false });
+    const { validationLoss } = finish(other);
+    expect(validationLoss.at(-1)).toBeLessThan(validationLoss[0]! - 0.5);
+    const tokens = write(other, 'run', 50);
+    const download = other.call('lm.download', { source: 'run' });
+    const { kind: named, files } = download as { kind: string; files: { name: string; bytes: Uint8Array }[] };
+    expect(named).toBe(kind);
+    for (const { name, bytes } of files) other.call('lm.model.file', { name }, bytes);
+    expect(other.call('lm.model.open', { where: 'recurrent.zip' })).toMatchObject({ model: { kind, width: 20 } });
+    expect(write(other, 'model', 50)).toEqual(tokens);
+    expect(() => other.call('lm.attention', { source: 'run', text: 'whale', layer: 0 })).toThrow(/Only a GPT/);
+  },
+);
 
 test('a linear schedule ends at its floor', async () => {
   const other = await load();

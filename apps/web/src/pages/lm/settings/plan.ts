@@ -3,7 +3,15 @@
 
 import { computed, effect, signal } from '@preact/signals';
 import { call, engineState, onEvent, textOf } from '../../../engine/engine';
-import type { CorpusInfo, DeepPartial, LmPlan, LmPreset, LmKind, LmSettings, OptimizerKind } from '../../../engine/types';
+import type {
+  CorpusInfo,
+  DeepPartial,
+  LmPlan,
+  LmPreset,
+  LmKind,
+  LmSettings,
+  OptimizerKind,
+} from '../../../engine/types';
 import { model, type OpenText, text } from '../text/text';
 import { measureSpeed } from '../run/speed';
 import { type Choices, choicesFor, settingsOf, shownValue, withChoice } from './choices';
@@ -69,12 +77,7 @@ export function choose(key: string, value: string): void {
   if (!base) return;
   // Kind, size and optimizer have defaults of their own, whichever are chosen now.
   const first = known.value[keyOf(kFirst)];
-  choices.value = withChoice(
-    choices.value,
-    key,
-    value,
-    kBasisKeys.includes(key) ? (first ?? base) : base,
-  );
+  choices.value = withChoice(choices.value, key, value, kBasisKeys.includes(key) ? (first ?? base) : base);
 }
 
 /** Shows the settings of a run that was brought back. */

@@ -26,9 +26,7 @@ export function SettingsPanel() {
   if (!base) return <section class="settings" aria-label="Settings" />;
   const gpt = wanted.value.kind === 'gpt';
   const shown = (group: Group) =>
-    kFields.filter(
-      (field) => field.group === group && !(field.ofModel && goesOn.value) && (gpt || !field.ofGpt),
-    );
+    kFields.filter((field) => field.group === group && !(field.ofModel && goesOn.value) && (gpt || !field.ofGpt));
   return (
     <SettingsForm
       training={training.value}
