@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint32_t kDrawStream = 0x44524157;
 constexpr std::ptrdiff_t kFew = 32;  // candidates that are sorted rather than split once more
+constexpr std::ptrdiff_t kFirstLook = 128,
+                         kGrowth = 8;  // so many of the likeliest are looked at first, then so many times more
 
 // Likeliest first, by score: probabilities of close scores round to one. Equal ones by id, so that every target draws alike.
 struct Likelier {
@@ -22,14 +24,15 @@ struct Likelier {
 };
 
 // How many of the likeliest candidates it takes until their probabilities add up to `mass` (`beyond`: to more than that); all
-// when they do not. They then stand in front, the last of them at their end. Quickselect by mass: each round halves what is
-// looked at.
+// when they do not. They then stand in front, the last of them at their end. Quickselect by mass; what is wanted is nearly always
+// among the first.
 std::size_t take_mass(std::vector<Candidate>& candidates, const Likelier& likelier, double mass, bool beyond) {
   const auto reached = [&](double sum) { return beyond ? sum > mass : sum >= mass; };
   auto first = candidates.begin(), last = candidates.end();
   double before = 0;  // the sum of those in front of `first`
+  std::ptrdiff_t look = kFirstLook;
   while (last - first > kFew) {
-    const auto middle = first + (last - first) / 2;
+    const auto middle = first + std::min(look, (last - first) / 2);
     std::nth_element(first, middle, last, likelier);
     double upper = before;
     for (auto c = first; c != middle; ++c) upper += static_cast<double>(c->probability);
@@ -38,6 +41,7 @@ std::size_t take_mass(std::vector<Candidate>& candidates, const Likelier& likeli
     } else {
       first = middle;
       before = upper;
+      look *= kGrowth;
     }
   }
   std::sort(first, last, likelier);
