@@ -1,9 +1,10 @@
-// Debug flags from the table flags.def, read from the environment when asked for.
+// Flags from the table flags.def, read from the environment when asked for.
 #pragma once
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <string>
 
 namespace tabgrad::flags {
 
@@ -29,18 +30,26 @@ struct Variable {
     static constexpr detail::Variable kVariable(#name);         \
     return detail::from_environment(kVariable.text, otherwise); \
   }
+#define TG_TEXT_FLAG(name, help)                        \
+  inline std::string name() {                           \
+    static constexpr detail::Variable kVariable(#name); \
+    const char* text = std::getenv(kVariable.text);     \
+    return text ? text : "";                            \
+  }
 #include "base/flags.def"
 #undef TG_FLAG
+#undef TG_TEXT_FLAG
 
 struct Info {
   detail::Variable variable;
-  int otherwise;
   const char* help;
 };
 inline constexpr Info kAll[] = {
-#define TG_FLAG(name, otherwise, help) {detail::Variable(#name), otherwise, help},
+#define TG_FLAG(name, otherwise, help) {detail::Variable(#name), help},
+#define TG_TEXT_FLAG(name, help) {detail::Variable(#name), help},
 #include "base/flags.def"
 #undef TG_FLAG
+#undef TG_TEXT_FLAG
 };
 
 }  // namespace tabgrad::flags

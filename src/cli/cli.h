@@ -24,11 +24,12 @@ using Command = std::function<int()>;
 struct Common {
   std::string json;  // file for the machine-readable result; "-" is stdout, and then people are told on stderr; "" is none
   std::string device = "cpu";
+  std::string webgpu;  // library, as SessionOptions has it
   std::uint64_t seed = 1;
   int threads = 0;  // 0: TABGRAD_THREADS or all cores
 };
 
-// --json, --device, --seed, --threads.
+// --json, --device, --webgpu, --seed, --threads.
 void add_common_options(CLI::App& app, Common& options);
 SessionOptions session_options(const Common& options);
 

@@ -26,24 +26,34 @@ std::string processor_name() {
   return "unknown processor";
 }
 
+void print(std::FILE* out, const webgpu::AdapterFacts& a) {
+  std::string features;
+  for (const std::string& f : a.features) features += (features.empty() ? "" : ", ") + f;
+  const auto mb = [](std::uint64_t bytes) { return static_cast<double>(bytes) * 1e-6; };
+  std::fprintf(out, "webgpu  %s%s\n", a.name.c_str(),
+               a.software ? "\n        no GPU: a program that imitates one on the CPU, slower than the cpu device" : "");
+  std::fprintf(out, "        %s through %s%s%s\n", a.backend.c_str(), a.library.c_str(), a.driver.empty() ? "" : "; driver ",
+               a.driver.c_str());
+  std::fprintf(
+      out,
+      "        limits: buffers of %.0f MB, of which a kernel sees %.0f MB at once; workgroups of %u invocations and %u KB\n",
+      mb(a.max_buffer_bytes), mb(a.max_binding_bytes), a.workgroup_size, a.workgroup_bytes / 1024);
+  std::fprintf(out, "        features: %s\n", features.empty() ? "none beyond the standard's" : features.c_str());
+}
+
 int devices(const Common& options) {
   const SessionOptions session = session_options(options);
   const std::string name = processor_name();
   const unsigned cores = std::thread::hardware_concurrency();
   const int threads = ThreadPool(session.threads).threads();
   std::FILE* out = is_stdout(options.json) ? stderr : stdout;
-  std::fprintf(out, "cpu   %s\n      %u hardware threads, %d in use; instruction set %s\n", name.c_str(), cores, threads,
+  std::fprintf(out, "cpu     %s\n        %u hardware threads, %d in use; instruction set %s\n", name.c_str(), cores, threads,
                cpu::instruction_set());
   nlohmann::ordered_json adapters = nlohmann::ordered_json::array();
   std::string none = "no adapter";
   try {
-    for (const webgpu::AdapterFacts& a : webgpu::list_adapters("")) {
-      std::string features;
-      for (const std::string& f : a.features) features += (features.empty() ? "" : ", ") + f;
-      std::fprintf(out, "webgpu %s%s\n       %s through %s, %s; %s\n       buffers up to %.0f MB, bound %.0f MB at once\n",
-                   a.name.c_str(), a.software ? " (software: it runs on the CPU, and slower than the cpu device)" : "",
-                   a.backend.c_str(), a.library.c_str(), a.driver.c_str(), features.c_str(),
-                   static_cast<double>(a.max_buffer_bytes) * 1e-6, static_cast<double>(a.max_binding_bytes) * 1e-6);
+    for (const webgpu::AdapterFacts& a : webgpu::list_adapters(options.webgpu)) {
+      print(out, a);
       adapters.push_back({{"device", "webgpu"},
                           {"name", a.name},
                           {"vendor", a.vendor},
@@ -59,9 +69,12 @@ int devices(const Common& options) {
                           {"workgroup_size", a.workgroup_size}});
     }
   } catch (const Error& e) {
+    if (!options.webgpu.empty()) throw;  // it was asked for
     none = e.what();
   }
-  if (adapters.empty()) std::fprintf(out, "webgpu none: %s\n", none.c_str());
+  if (adapters.empty()) std::fprintf(out, "webgpu  none: %s\n", none.c_str());
+  std::fprintf(out, "\nOther commands compute on the cpu%s.\n",
+               adapters.empty() ? "" : ", or with --device webgpu on the first webgpu listed here");
   if (options.json.empty()) return kOk;
   nlohmann::ordered_json json{{"devices",
                                {{{"device", "cpu"},
@@ -77,7 +90,8 @@ int devices(const Common& options) {
 }  // namespace
 
 void add_devices(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand("devices", "List where this build can compute");
+  CLI::App* sub =
+      app.add_subcommand("devices", "List where this build can compute: the processor, and the GPUs that WebGPU finds");
   const auto options = std::make_shared<Common>();
   add_common_options(*sub, *options);
   sub->callback([&command, options] { command = [options] { return devices(*options); }; });

@@ -3,13 +3,20 @@
 #include <cstdio>
 #include <new>
 
+#include "base/flags.h"
 #include "cli/cli.h"
 
 namespace tabgrad::cli {
 
 void add_common_options(CLI::App& app, Common& options) {
   app.add_option("--json", options.json, "Also write the result as JSON to FILE; - is standard output")->type_name("FILE");
-  app.add_option("--device", options.device, "Where to compute")->type_name("cpu")->capture_default_str();
+  app.add_option("--device", options.device,
+                 "Where to compute: cpu, or webgpu for a GPU ('tabgrad devices' lists what is there)")
+      ->type_name("cpu|webgpu")
+      ->capture_default_str();
+  app.add_option("--webgpu", options.webgpu,
+                 "The library that drives the GPU: dawn, wgpu, or a path; default TABGRAD_WEBGPU, or the first that is found")
+      ->type_name("dawn|wgpu|PATH");
   app.add_option("--seed", options.seed,
                  "Seed of initial weights, batches and dropout; the same seed repeats a run bit for bit")
       ->type_name("N")
@@ -23,6 +30,7 @@ SessionOptions session_options(const Common& options) {
   if (options.threads < 0 || options.threads > 256) fail("--threads must be from 0 to 256, got ", options.threads);
   SessionOptions session;
   session.device = options.device;
+  session.webgpu = options.webgpu;
   session.threads = options.threads;
   device_caps(session);  // refuses an unknown device
   return session;
@@ -30,11 +38,23 @@ SessionOptions session_options(const Common& options) {
 
 namespace {
 
+// The environment variables that change how it runs (base/flags.def).
+std::string list_of_flags() {
+  std::string lines;
+  for (const flags::Info& flag : flags::kAll) {
+    std::string name = flag.variable.text;
+    name.resize(std::max<std::size_t>(name.size() + 2, 18), ' ');
+    lines += name + flag.help + "\n";
+  }
+  return lines;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("tabgrad trains neural networks on this machine, and in browser tabs.", "tabgrad");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   app.footer("For example: tabgrad train forecast --csv sales.csv --target amount --model lstm --out model");
+  app.set_version_flag("--help-flags", list_of_flags(), "List the environment variables that change how it runs");
   Command command;
   add_devices(app, command);
   add_plan(app, command);

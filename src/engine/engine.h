@@ -16,7 +16,7 @@ namespace tabgrad {
 
 struct SessionOptions {
   std::string device = "cpu";                    // or "webgpu", "webgl"
-  std::string webgpu{};                          // its library: "dawn", "wgpu", a path; "": what is found
+  std::string webgpu{};                          // its library: "dawn", "wgpu", a path; "": TABGRAD_WEBGPU, or what is found
   int max_texture_dim = 0, max_outputs = 0;      // of webgl, for tests of smaller devices; 0: what nearly all have
   int threads = 0;                               // 0: TABGRAD_THREADS or all cores
   std::shared_ptr<ThreadPool> pool{};            // in place of threads: for sessions that never run at the same time

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 #include "optest/optest.h"
 
@@ -29,8 +30,10 @@ bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std
 
 }  // namespace
 
-const std::vector<Target>& targets() {
-  static const std::vector<Target> rows{
+namespace {
+
+std::vector<Target> make_targets() {
+  std::vector<Target> rows{
       {"cpu", {.threads = 2}, false, false},
       {"cpu_noclaim", {.threads = 2, .claim = false}, false, false},
       {"cpu_nofuse", {.threads = 2, .fuse = false}, false, false},
@@ -50,6 +53,17 @@ const std::vector<Target>& targets() {
       {"webgl_1_output", {.device = "webgl", .max_outputs = 1}, false, false},
 #endif
   };
+#ifndef __EMSCRIPTEN__
+  if (const char* wgpu = std::getenv("TABGRAD_WGPU"))
+    rows.push_back({"wgpu", {.device = "webgpu", .webgpu = wgpu}, false, false});
+#endif
+  return rows;
+}
+
+}  // namespace
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> rows = make_targets();
   return rows;
 }
 

@@ -1,4 +1,7 @@
 // The functions of webgpu.h, taken from a library that is opened at run time: Dawn or wgpu-native.
+//
+// Both have the header's first stable revision: structures and enums that are used here are the same in both, extensions apart.
+// Invariant: what comes from wgpu-native has a version for which that was checked (kWgpuVersions in api.cc).
 #pragma once
 
 #include <webgpu/webgpu.h>
@@ -64,10 +67,11 @@ struct Api {
   // wgpu-native alone: waits for the device's work, or asks after it.
   WGPUBool (*DevicePoll)(WGPUDevice device, WGPUBool wait, std::uint64_t const* submission) = nullptr;
   bool dawn = false;
-  std::string library;  // as it was opened
+  std::string library;  // for people: "Dawn (libwebgpu_dawn.so.0)", "wgpu-native 29.0.1.1 (/opt/libwgpu_native.so)"
 };
 
-// "dawn", "wgpu", a path, or "" for the first of them that is found. Throws Error naming what was tried.
+// "dawn", "wgpu", a path, or "" for TABGRAD_WEBGPU's or the first of them that is found. Throws Error naming what was tried, and for a
+// library whose structures may differ from the header that this was compiled with.
 const Api& open_api(const std::string& library);
 
 inline WGPUStringView view(const std::string& text) { return {text.data(), text.size()}; }
