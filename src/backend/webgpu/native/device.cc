@@ -1,5 +1,6 @@
 #include "backend/webgpu/native/device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -93,6 +94,19 @@ AdapterAnswer request_adapter(const Api& api, bool software) {
   return answer;
 }
 
+// Dawn asks for the size first, without a place for the value.
+std::size_t load_cached(std::size_t key_bytes, const std::uint8_t* key, std::size_t value_bytes, std::uint8_t* value,
+                        void* cache, void*) {
+  const std::vector<std::uint8_t> found = static_cast<const DiskCache*>(cache)->load({key, key_bytes});
+  if (value && found.size() != value_bytes) return 0;
+  if (value) std::ranges::copy(found, value);
+  return found.size();
+}
+void store_cached(std::size_t key_bytes, const std::uint8_t* key, std::size_t value_bytes, const std::uint8_t* value,
+                  void* cache, void*) {
+  static_cast<const DiskCache*>(cache)->store({key, key_bytes}, {value, value_bytes});
+}
+
 // A GPU, else a software adapter.
 AdapterAnswer best_adapter(const Api& api) {
   AdapterAnswer answer = request_adapter(api, false);
@@ -130,6 +144,13 @@ Device::Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter)
   toggles.chain.sType = WGPUSType_DawnTogglesDescriptor;
   toggles.disabledToggleCount = 1;
   toggles.disabledToggles = &coarse;
+  WGPUDawnCacheDeviceDescriptor keep{};
+  keep.chain.sType = WGPUSType_DawnCacheDeviceDescriptor;
+  keep.dawnLoadCacheDataCallbackInfo.userdata1 = &cache_;
+  keep.dawnLoadCacheDataCallbackInfo.callback = load_cached;
+  keep.dawnStoreCacheDataCallbackInfo.userdata1 = &cache_;
+  keep.dawnStoreCacheDataCallbackInfo.callback = store_cached;
+  toggles.chain.next = &keep.chain;
   WGPUDeviceDescriptor descriptor{};
   if (api_.dawn) descriptor.nextInChain = &toggles.chain;
   descriptor.requiredLimits = &limits;

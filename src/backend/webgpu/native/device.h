@@ -8,6 +8,7 @@
 
 #include "backend/webgpu/native/adapters.h"
 #include "backend/webgpu/native/api.h"
+#include "backend/webgpu/native/disk_cache.h"
 
 namespace tabgrad::webgpu {
 
@@ -39,6 +40,7 @@ class Device {
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
   AdapterFacts facts_;
+  DiskCache cache_ = DiskCache::of_user();
   bool timestamps_ = false;
   std::string error_;
 };
