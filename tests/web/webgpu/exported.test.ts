@@ -47,7 +47,10 @@ beforeAll(async () => {
   }
   const runtime = await bundled(join(kRoot, 'packages/tabgrad/src/runtime/index.ts'));
   copyFileSync(runtime.file, join(folder, 'page/runtime.js'));
-  browser = await launchChromium({ gpu: 'software' });
+  browser = await launchChromium({
+    gpu: 'software',
+    args: ['--js-flags=--expose-gc', '--enable-precise-memory-info'],
+  });
   server = await serve(
     { '/': `${folder}/page`, '/test/': import.meta.dirname, '/runtime/': runtime.folder },
     { isolated: false, headers: { 'Content-Security-Policy': "default-src 'self'; style-src 'unsafe-inline'" } },
@@ -86,6 +89,44 @@ test('its losses are the native program’s', { timeout: 200_000 }, async () => 
       native.val_loss,
     ),
   ).toBeLessThan(1e-4);
+  await page.close();
+});
+
+test('10,000 steps keep nothing, on the GPU or in JavaScript', { timeout: 600_000 }, async () => {
+  const page = await browser.newPage();
+  await page.goto(`${server.url}test/page.html`);
+  const [before, after] = await page.evaluate(async () => {
+    let buffers = 0; // that live
+    const { createBuffer } = GPUDevice.prototype;
+    const { destroy } = GPUBuffer.prototype;
+    GPUDevice.prototype.createBuffer = function (descriptor) {
+      ++buffers;
+      return createBuffer.call(this, descriptor);
+    };
+    GPUBuffer.prototype.destroy = function () {
+      --buffers;
+      return destroy.call(this);
+    };
+    const bytes = async (name: string) => new Uint8Array(await (await fetch(`/model/${name}`)).arrayBuffer());
+    const device = await tg.openDevice();
+    const runner = await tg.loadWebGpu(tg.readProgram(await bytes('program.tgp'), 'program'), device);
+    const training = new tg.Training(runner, tg.readSafetensors(await bytes('training.safetensors'), 'data'));
+    training.plan.epochs = Infinity;
+    const seen: { buffers: number; bytes: number; heap: number }[] = [];
+    for await (const event of training.train()) {
+      if (event.kind !== 'step' || (event.step !== 1000 && event.step !== 10_000)) continue;
+      globalThis.gc!();
+      const { memory } = performance as unknown as { memory: { usedJSHeapSize: number } };
+      seen.push({ buffers, bytes: runner.bytes, heap: memory.usedJSHeapSize });
+      if (event.step === 10_000) break;
+    }
+    device.destroy();
+    return seen;
+  });
+  console.log(`10,000 steps: ${JSON.stringify(before)} after the first 1000, ${JSON.stringify(after)} at the end`);
+  expect(before!.buffers).toBeGreaterThan(0);
+  expect([after!.buffers, after!.bytes]).toEqual([before!.buffers, before!.bytes]);
+  expect(after!.heap - before!.heap).toBeLessThan(100_000); // 11 bytes a step
   await page.close();
 });
 
