@@ -15,6 +15,8 @@ test: ## format, layers, sizes, native tests, sanitizer tests, fuzz targets
 	@tools/test
 
 test-gpu: build site ## the tests of WebGPU natively, of WebGPU and WebGL2 in Chromium, and of the language-model page (long)
+	@for preset in wasm wasm-relaxed wasm-single; do tools/build $$preset test_cases || exit 1; done
+	@tools/build wasm test_page
 	@TABGRAD_GPU_TESTS=1 tools/toolchain/run ctest --preset native -R '^(cases|webgpu)$$'
 	@tools/toolchain/run npx vitest run --config tests/web/vitest.config.ts webgpu webgl lm op_table
 

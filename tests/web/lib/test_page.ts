@@ -16,6 +16,7 @@ export async function passes(
   const args = [`--gtest_filter=${filter}`, '--gtest_brief=1'];
   const run = await runModule(browser, kProgram, args, { moreOptions, timeout: 1_180_000 });
   const text = run.lines.join('\n');
+  for (const line of run.lines) if (line.includes('largest difference')) console.log(line);
   expect(run.exit, text).toBe(0);
   const count = (what: string) => Number(new RegExp(`\\[ *${what} *\\] (\\d+) tests?`).exec(text)?.[1] ?? 0);
   expect(count('SKIPPED'), text).toBeLessThanOrEqual(skipped);
