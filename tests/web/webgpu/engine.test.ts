@@ -17,9 +17,7 @@ afterAll(() => browser?.close());
 test('the table of ops but products', { timeout: 1_200_000 }, () =>
   passes(browser, options.file, '*__webgpu-*matmul*:*conv1d*', 300),
 );
-test('products', { timeout: 1_200_000 }, () =>
-  passes(browser, options.file, '*matmul*__webgpu:*conv1d*__webgpu', 100),
-);
+test('products', { timeout: 1_200_000 }, () => passes(browser, options.file, '*matmul*__webgpu:*conv1d*__webgpu', 100));
 test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', { timeout: 600_000 }, (kind) =>
   passes(browser, options.file, `*ForecasterParity.*/${kind}_webgpu`, 3),
 );

@@ -1,9 +1,9 @@
 // 10,000 steps of an exported LSTM in Chromium on a software GPU: buffers, their bytes and JavaScript's heap stay what they were. Needs
 // build/native/tabgrad.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Chromium, launchChromium } from '../lib/browsers.ts';
-import { serve, type Server } from '../lib/server.ts';
-import { bundled } from './bundled.ts';
+import { type Chromium, launchChromium } from '../../lib/browsers.ts';
+import { serve, type Server } from '../../lib/server.ts';
+import { bundled } from '../bundled.ts';
 import { exportModel } from './export_model.ts';
 
 let browser: Chromium;
@@ -11,13 +11,13 @@ let server: Server;
 beforeAll(async () => {
   // Tiny, since a program that imitates a GPU takes tens of milliseconds for a step of a small model.
   const folder = exportModel(['--window', '3', '--horizon', '1', '--units', '4', '--batch', '4', '--epochs', '1']);
-  const runtime = await bundled(`${import.meta.dirname}/../../../packages/tabgrad/src/runtime/index.ts`);
+  const runtime = await bundled(`${import.meta.dirname}/../../../../packages/tabgrad/src/runtime/index.ts`);
   browser = await launchChromium({
     gpu: 'software',
     args: ['--js-flags=--expose-gc', '--enable-precise-memory-info'],
   });
   server = await serve({
-    '/': import.meta.dirname,
+    '/': `${import.meta.dirname}/..`,
     '/model/': `${folder}/page/model`,
     '/runtime/': runtime.folder,
   });

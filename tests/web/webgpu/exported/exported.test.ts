@@ -3,12 +3,12 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Chromium, launchChromium } from '../lib/browsers.ts';
-import { serve, type Server } from '../lib/server.ts';
-import { bundled } from './bundled.ts';
+import { type Chromium, launchChromium } from '../../lib/browsers.ts';
+import { serve, type Server } from '../../lib/server.ts';
+import { bundled } from '../bundled.ts';
 import { exportModel } from './export_model.ts';
 
-const kRoot = join(import.meta.dirname, '../../..');
+const kRoot = join(import.meta.dirname, '../../../..');
 // Small, since a program that imitates a GPU takes a second for a step of the default model.
 const kEpochs = 7;
 const kSteps = 224;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   copyFileSync(runtime.file, join(folder, 'page/runtime.js'));
   browser = await launchChromium({ gpu: 'software' });
   server = await serve(
-    { '/': `${folder}/page`, '/test/': import.meta.dirname, '/runtime/': runtime.folder },
+    { '/': `${folder}/page`, '/test/': join(import.meta.dirname, '..'), '/runtime/': runtime.folder },
     { isolated: false, headers: { 'Content-Security-Policy': "default-src 'self'; style-src 'unsafe-inline'" } },
   );
 }, 120_000);

@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const kRoot = join(import.meta.dirname, '../../..');
+const kRoot = join(import.meta.dirname, '../../../..');
 const kTabgrad = process.env.TABGRAD_CLI ?? join(kRoot, 'build/native/bin/tabgrad');
 
 /** options: of `tabgrad train forecast`. Gives a folder with run.json, what training found, and page/model, what was exported. */
