@@ -5,6 +5,8 @@ import { type Chromium, launchChromium } from '../lib/browsers.ts';
 import { passes } from '../lib/test_page.ts';
 import { bundled } from './bundled.ts';
 
+const kPatience = 1_200_000;
+
 let browser: Chromium;
 let options: { file: string };
 beforeAll(async () => {
@@ -13,14 +15,24 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-// In parts: a software GPU takes up to seconds to compile a product's shader, of which each case of them has several.
-test('the table of ops but products', { timeout: 1_200_000 }, () =>
-  passes(browser, options.file, '*__webgpu-*matmul*:*conv1d*', 300),
+// The table of ops in parts that take minutes: a software GPU takes up to seconds to compile a product's shader, of which each case
+// of them has several. What no part names is the last one.
+const kParts: [string, string[], number][] = [
+  ['products', ['matmul', 'conv1d', 'linear'], 110],
+  ['recurrent layers', ['lstm', 'gru'], 34],
+  ['attention', ['attention'], 16],
+  ['train steps', ['train'], 8],
+];
+const named = kParts.flatMap(([, names]) => names);
+test.each(kParts)('the table of ops: %s', { timeout: kPatience }, (_, names, atLeast) =>
+  passes(browser, options.file, names.map((name) => `*/${name}*__webgpu`).join(':'), atLeast),
 );
-test('products', { timeout: 1_200_000 }, () => passes(browser, options.file, '*matmul*__webgpu:*conv1d*__webgpu', 100));
-test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', { timeout: 600_000 }, (kind) =>
+test('the table of ops: all others', { timeout: kPatience }, () =>
+  passes(browser, options.file, `*__webgpu-${named.map((name) => `*/${name}*`).join(':')}`, 269),
+);
+test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', { timeout: kPatience }, (kind) =>
   passes(browser, options.file, `*ForecasterParity.*/${kind}_webgpu`, 3),
 );
-test.each(['tiny', 'small'])('GPT %s trains as on the CPU', { timeout: 1_200_000 }, (preset) =>
+test.each(['tiny', 'small'])('GPT %s trains as on the CPU', { timeout: kPatience }, (preset) =>
   passes(browser, options.file, `*GptParity.*/${preset}_webgpu`, 2),
 );
