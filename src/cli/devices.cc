@@ -50,7 +50,7 @@ int devices(const Common& options) {
   std::fprintf(out, "cpu     %s\n        %u hardware threads, %d in use; instruction set %s\n", name.c_str(), cores, threads,
                cpu::instruction_set());
   nlohmann::ordered_json adapters = nlohmann::ordered_json::array();
-  std::string none = "no adapter";
+  std::string none = "its library finds no adapter; is a Vulkan driver for the GPU installed?";
   try {
     for (const webgpu::AdapterFacts& a : webgpu::list_adapters(options.webgpu)) {
       print(out, a);
