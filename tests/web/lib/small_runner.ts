@@ -80,12 +80,14 @@ export async function hasKnownResults(page: Page): Promise<void> {
     const pending = runner.read('y'); // of this run, whatever is run before it is there
     runner.run('step');
     runner.run('peek');
-    const all = [first, await pending, await runner.read('y'), await runner.read('w'), await runner.read('z')];
+    const earlier = await runner.read('y', 2);
+    const all = [first, await pending, earlier, await runner.read('y'), await runner.read('w'), await runner.read('z')];
     runner.destroy();
     return all.map((values) => [...values]);
   });
   expect(results).toEqual([
     [12, 14, 16, 18],
+    [21, 20, 19, 18],
     [21, 20, 19, 18],
     [42, 41, 40, 39],
     [85, 75, 75, 75],

@@ -82,12 +82,12 @@ class WebGlRunner implements Runner {
   readonly #frames = new Map<number, WebGLFramebuffer>(); // for reading a texture
   readonly #small = new Map<string, { at: number; elements: number }>(); // at: elements in a slot
   readonly #ring: Slot[] = [];
-  readonly runsInFlight = 1;
+  readonly runsInFlight = kRunsInFlight;
   readonly #underWay: Promise<void>[] = [];
   readonly #units: (WebGLTexture | null)[] = [];
   #staging: Staging[] = [];
   #uniformBuffer!: WebGLBuffer;
-  #last: Slot | null = null; // with the small outputs as they are now
+  #recent: (Slot | null)[] = []; // with the small outputs as the last runs left them, the last one last
   #destroyed = false;
 
   constructor(program: Program, device: WebGlDevice) {
@@ -122,7 +122,7 @@ class WebGlRunner implements Runner {
       throw new Error(`[write] '${name}' has ${buffer.elements} elements, not ${values.length}.`);
     }
     this.#upload(index, values);
-    if (this.#small.has(name)) this.#last = null;
+    if (this.#small.has(name)) this.#recent = [];
   }
 
   setUniform(name: string, value: number): void {
@@ -156,8 +156,9 @@ class WebGlRunner implements Runner {
     if (entry.swaps.length > 0) this.#way = this.#wayNow();
     if (entry.fresh) this.#device.checkCalls(`in the first run of '${name}'`);
     entry.fresh = false;
-    const slot = this.#ring.find((s) => !s.busy) ?? null;
-    this.#last = slot;
+    const slot = this.#ring.find((s) => !s.busy && !this.#recent.includes(s)) ?? null;
+    this.#recent.push(slot);
+    if (this.#recent.length > kRunsInFlight) this.#recent.shift();
     this.#follow(slot ? this.#bring(slot) : this.#passed());
   }
 
@@ -166,10 +167,11 @@ class WebGlRunner implements Runner {
     this.#device.check();
   }
 
-  async read(name: string): Promise<Float32Array<ArrayBuffer>> {
+  async read(name: string, runsAgo = 0): Promise<Float32Array<ArrayBuffer>> {
     this.#device.check();
-    const slot = this.#last;
+    const slot = this.#recent.at(-1 - runsAgo);
     const small = slot && this.#small.get(name);
+    if (!small && runsAgo > 0) throw new Error(`[read] '${name}' of ${runsAgo} runs ago was not kept.`);
     if (!slot || !small) return this.#copyOut(this.#index(name));
     await slot.done;
     this.#device.check();
@@ -309,7 +311,7 @@ class WebGlRunner implements Runner {
       this.#small.set(b.name, { at: 4 * texels, elements: b.elements });
       texels += width * height;
     }
-    for (let i = 0; i < kRunsInFlight && texels > 0; ++i) {
+    for (let i = 0; i < 2 * kRunsInFlight && texels > 0; ++i) {
       const staging = this.#makeStaging(texels * 16);
       this.#ring.push({ ...staging, values: new Float32Array(4 * texels), done: Promise.resolve(), busy: false });
     }
