@@ -41,6 +41,9 @@ std::vector<Case> sized_cases() {
     cases.push_back(sequence(kind, 24, 7, 7, false, true));
     cases.push_back(sequence(kind, 24, 33, 32, true, false));
     cases.push_back(sequence(kind, 5, 33, 33, false, false));
+    cases.push_back(sequence(kind, 3, 2, 130, true, false));   // more weights than registers hold, inputs padded
+    cases.push_back(sequence(kind, 2, 130, 68, false, false));  // several sequences a workgroup
+    cases.push_back(sequence(kind, 2, 1, 260, false, true));   // more outputs than invocations
   }
   return cases;
 }

@@ -1,9 +1,9 @@
 // Claimed LSTM and GRU over whole sequences: one launch forward, one backward for the steps, then products for the weights.
 //
-// A workgroup takes a few sequences of the batch from first step to last, so steps need no launch of their own: the state stays in
-// workgroup memory. Small layers keep the recurrent weights in registers, a column (backward: a part of a row) an invocation;
-// larger ones read them from memory at each step, for all sequences of the workgroup at once.
-#include "codegen/emit.h"
+// A workgroup takes a few sequences of the batch from first step to last, so steps need no launch of their own. In each step it
+// multiplies its sequences' states (backward: the gates' gradients) by the recurrent weights (step_product.h), then each invocation
+// finishes an element or two of the state. What a step reads from memory is requested before its product begins.
+#include "codegen/kernels/step_product.h"
 
 namespace tabgrad::codegen {
 namespace {
@@ -19,18 +19,8 @@ class Emitter {
     b_ = k.arg_dims[0][1];
     h_ = k.arg_dims[1][0];
     columns_ = gates_ * h_;
-    in_registers_ = columns_ <= caps.workgroup_size;
-    threads_ = in_registers_ ? ceil_div(columns_, 32) * 32 : caps.workgroup_size;
-    padded_ = ceil_div(h_, 4) * 4;
-    parts_ = in_registers_ ? gates_ : h_ <= 128 ? 2 : 1;
-    if (columns_ % parts_ != 0) parts_ = 1;
-    group_ = 1;
-    const std::int64_t floats = std::max(padded_ + columns_, columns_ + (parts_ + 1) * h_);
-    while (!in_registers_ && group_ < 4 && group_ < b_ && (group_ + 1) * floats <= caps.workgroup_floats) ++group_;
-    TG_CHECK(group_ * floats <= caps.workgroup_floats);
   }
 
-  bool wants_transpose() const { return !in_registers_; }
   // wh (H, columns) → scratch `to` (columns, H).
   void transpose(int to, Parts& result, std::vector<ArgInfo>& info) const {
     Kernel k;
@@ -49,81 +39,63 @@ class Emitter {
 
   // Arguments: xw, wh, [h0, c0 | bh, h0] → h, gates, [c | hn].
   Part forward() {
-    Part p = start(lstm_ ? "lstm" : "gru");
+    const StepProduct product(h_, columns_, b_, caps_);
+    Part p = start(lstm_ ? "lstm" : "gru", product);
     const int h0 = lstm_ ? 2 : 3;
     name_arg(p, info_, "xw", 0, false);
-    name_arg(p, info_, "wh", 1, false);
+    name_arg(p, info_, "w", 1, false, product.wide);
     if (given(h0)) name_arg(p, info_, "h0", h0, false);
     if (lstm_ && given(3)) name_arg(p, info_, "c0", 3, false);
     if (!lstm_) name_arg(p, info_, "bh", 2, false);
     name_arg(p, info_, "h", 4, true);
     name_arg(p, info_, "gates", 5, true);
     name_arg(p, info_, lstm_ ? "c" : "hn", 6, true);
-    p.shared = {{"state", "vec4f", group_ * padded_ / 4}, {"act", "f32", group_ * columns_}};
     std::string& s = p.body;
-    const std::string pad = num(padded_);
-    s += "for (var e = i32(lid); e < " + num(group_ * padded_) + "; e += " + num(threads_) + ") {\nvar v = 0.0;\n";
-    if (given(h0))
-      s += "if (first + e / " + pad + " < " + num(b_) + " && e % " + pad + " < " + num(h_) + ") { v = $h0[(first + e / " + pad +
-           ") * " + num(h_) + " + e % " + pad + "]; }\n";
-    s += "$state[e / 4][e % 4] = v;\n}\n";
-    if (in_registers_) {
-      s += "let column = min(i32(lid), " + num(columns_ - 1) + ");\n";
-      for (std::int64_t i = 0; i < padded_ / 4; ++i) {
-        s += "let w" + num(i) + " = vec4f(";
-        for (std::int64_t j = 4 * i; j < 4 * i + 4; ++j)
-          s += (j < h_ ? "$wh[" + num(j * columns_) + " + column]" : "0.0") + std::string(j % 4 < 3 ? ", " : ");\n");
-      }
-    }
-    s += "workgroupBarrier();\nfor (var t = 0; t < " + num(t_) + "; t++) {\n";
-    s += "for (var col = i32(lid); col < " + num(columns_) + "; col += " + num(threads_) + ") {\n";
-    for (std::int64_t b = 0; b < group_; ++b) s += "var a" + num(b) + " = " + (lstm_ ? "0.0" : "$bh[col]") + ";\n";
-    if (in_registers_) {
-      for (std::int64_t i = 0; i < padded_ / 4; ++i) s += "a0 += dot(w" + num(i) + ", $state[" + num(i) + "]);\n";
-    } else {
-      s += "for (var i = 0; i < " + num(padded_ / 4) + "; i++) {\nlet w = vec4f(";
-      for (int j = 0; j < 4; ++j)
-        s += "$wh[min(i * 4 + " + num(j) + ", " + num(h_ - 1) + ") * " + num(columns_) + " + col]" + (j < 3 ? ", " : ");\n");
-      for (std::int64_t b = 0; b < group_; ++b) s += "a" + num(b) + " += dot(w, $state[" + num(b * padded_ / 4) + " + i]);\n";
-      s += "}\n";
-    }
-    for (std::int64_t b = 0; b < group_; ++b) {
-      const std::string a = "a" + num(b), at = "((t * " + num(b_) + " + first + " + num(b) + ") * " + num(columns_) + " + col)";
-      s += b > 0 ? "if (first + " + num(b) + " < " + num(b_) + ") {\n" : "{\n";
-      if (lstm_) {
-        s += "let x = $xw[" + at + "] + " + a + ";\nvar g = 0.0;\nif (col / " + num(h_) +
-             " == 2) { g = tg_tanh(x); } else { g = tg_sigmoid(x); }\n$gates[" + at + "] = g;\n$act[" + num(b * columns_) +
-             " + col] = g;\n";
-      } else {
-        s += "var g = " + a + ";\nif (col < " + num(2 * h_) + ") {\ng = tg_sigmoid($xw[" + at + "] + g);\n$gates[" + at +
-             "] = g;\n}\n$act[" + num(b * columns_) + " + col] = g;\n";
-      }
-      s += "}\n";
-    }
-    s += "}\nworkgroupBarrier();\n";
-    each_state(s);
-    const std::string n = num(h_);
+    const std::string state = product.input("seq@", "k@");
     if (lstm_) {
-      s += "var c_before = " + std::string(given(3) ? "$c0[batch * " + n + " + k]" : "0.0") + ";\n";
-      s += "if (t > 0) { c_before = $c[at - " + num(b_ * h_) + "]; }\n";
-      s += "let c = $act[a + " + n + "] * c_before + $act[a] * $act[a + 2 * " + n + "];\nlet h = $act[a + 3 * " + n +
-           "] * tg_tanh(c);\n$c[at] = c;\n";
+      each(s, "var c@ = 0.0;\n" + (given(3) ? "if (live@) { c@ = $c0[batch@ * $H + k@]; }\n" : std::string()));
+      if (given(h0)) each(s, "if (live@) { " + state + " = $h0[batch@ * $H + k@]; }\n");
     } else {
-      s += "let hn = $act[a + 2 * " + n + "];\nlet g = (t * " + num(b_) + " + batch) * " + num(columns_) + " + 2 * " + n +
-           " + k;\nlet candidate = tg_tanh($xw[g] + $act[a] * hn);\nlet before = $state[(e / " + n + " * " + pad +
-           " + k) / 4][k % 4];\n" + "let h = candidate + $act[a + " + n +
-           "] * (before - candidate);\n$gates[g] = candidate;\n$hn[at] = hn;\n";
+      each(s, "var h@ = 0.0;\n");
+      if (given(h0)) each(s, "if (live@) { h@ = $h0[batch@ * $H + k@]; " + state + " = h@; }\n");
+      for (int q = 0; q < 3; ++q) each(s, "let bias" + num(q) + "_@ = $bh[" + num(q) + " * $H + k@];\n");
     }
-    s += "$h[at] = h;\n$state[(e / " + n + " * " + pad + " + k) / 4][k % 4] = h;\n}\n}\nworkgroupBarrier();\n}\n";
+    product.begin(s);
+    s += "workgroupBarrier();\nfor (var t = 0; t < $T; t++) {\n";
+    std::string load;
+    for (std::int64_t q = 0; q < gates_; ++q) {
+      each(s, "var x" + num(q) + "_@ = 0.0;\n");
+      load += "x" + num(q) + "_@ = $xw[g@ + " + num(q * h_) + "];\n";
+    }
+    each(s, "let row@ = t * $B + batch@;\nlet g@ = row@ * " + num(columns_) + " + k@;\nif (live@) {\n" + load + "}\n");
+    product.step(s);
+    s += "workgroupBarrier();\n";
+    auto gate = [&](int q) { return "x" + num(q) + "_@ + (" + product.sum("seq@", num(q * h_) + " + k@") + ")"; };
+    std::string finish;
+    if (lstm_) {
+      finish = "let gi = tg_sigmoid(" + gate(0) + ");\nlet gf = tg_sigmoid(" + gate(1) + ");\nlet gg = tg_tanh(" + gate(2) +
+               ");\nlet go = tg_sigmoid(" + gate(3) + ");\nc@ = gf * c@ + gi * gg;\nlet h = go * tg_tanh(c@);\n" +
+               "$gates[g@] = gi;\n$gates[g@ + $H] = gf;\n$gates[g@ + 2 * $H] = gg;\n$gates[g@ + 3 * $H] = go;\n" +
+               "$c[row@ * $H + k@] = c@;\n$h[row@ * $H + k@] = h;\n" + state + " = h;\n";
+    } else {
+      finish = "let r = tg_sigmoid(bias0_@ + " + gate(0) + ");\nlet z = tg_sigmoid(bias1_@ + " + gate(1) +
+               ");\nlet hn = bias2_@ + (" + product.sum("seq@", num(2 * h_) + " + k@") +
+               ");\nlet candidate = tg_tanh(x2_@ + r * hn);\nh@ = candidate + z * (h@ - candidate);\n" +
+               "$gates[g@] = r;\n$gates[g@ + $H] = z;\n$gates[g@ + 2 * $H] = candidate;\n$hn[row@ * $H + k@] = hn;\n" +
+               "$h[row@ * $H + k@] = h@;\n" + state + " = h@;\n";
+    }
+    each(s, "if (live@) {\n" + finish + "}\n");
+    s += "workgroupBarrier();\n}\n";
     return p;
   }
 
-  // Arguments: the forward ones, then dh → dxw, dwh, [dh0, dc0 | dbh, dh0]. `da`: the GRU's gradients of h·wh + bh.
-  // `wh`: of it, or where its rows are read from memory of its transpose, so that neighbours read neighbours.
+  // Arguments: the forward ones, then dh → dxw, dwh, [dh0, dc0 | dbh, dh0]. `da`: the GRU's gradients of h·wh + bh. `wh`: its
+  // transpose.
   Part backward(int da, int wh) {
-    Part p = start(lstm_ ? "lstm gradient" : "gru gradient");
+    const StepProduct product(columns_, h_, b_, caps_);
+    Part p = start(lstm_ ? "lstm gradient" : "gru gradient", product);
     const int h0 = lstm_ ? 2 : 3, dh0 = lstm_ ? 10 : 11;
-    p.args.push_back({"wh", wh, false, false, false, h_ * columns_});
+    p.args.push_back({"w", wh, false, false, product.wide, h_ * columns_});
     if (lstm_) {
       if (given(3)) name_arg(p, info_, "c0", 3, false);
     } else {
@@ -137,74 +109,58 @@ class Emitter {
     name_arg(p, info_, "dxw", 8, true);
     if (lstm_ && given(dh0)) name_arg(p, info_, "dh0", dh0, true);
     if (lstm_ && given(11)) name_arg(p, info_, "dc0", 11, true);
-    p.shared = {{"act", "f32", group_ * columns_}, {"sums", "f32", group_ * parts_ * h_}, {"carry", "f32", group_ * h_}};
     std::string& s = p.body;
-    const std::string n = num(h_);
-    const std::int64_t each = columns_ / parts_;
-    s += "for (var e = i32(lid); e < " + num(group_ * parts_ * h_) + "; e += " + num(threads_) + ") { $sums[e] = 0.0; }\n";
-    s += "for (var e = i32(lid); e < " + num(group_ * h_) + "; e += " + num(threads_) + ") { $carry[e] = 0.0; }\n";
-    if (in_registers_) {
-      s += "let w_at = (i32(lid) % " + n + ") * " + num(columns_) + " + min(i32(lid) / " + n + ", " + num(parts_ - 1) + ") * " +
-           num(each) + ";\n";
-      for (std::int64_t j = 0; j < each; ++j) s += "let w" + num(j) + " = $wh[w_at + " + num(j) + "];\n";
-    }
-    s += "workgroupBarrier();\nfor (var t = " + num(t_ - 1) + "; t >= 0; t--) {\n";
-    each_state(s);
-    s += "var dh = $dh[at];\n";
-    for (std::int64_t q = 0; q < parts_; ++q) s += "dh += $sums[" + num(q * group_ * h_) + " + e];\n";
-    s += "let g = (t * " + num(b_) + " + batch) * " + num(columns_) + " + k;\n";
+    s += "for (var e = i32(lid); e < " + num(product.sequences * product.slices * product.units) +
+         "; e += " + num(product.threads) + ") { $sums[e] = " + product.type() + "(0.0); }\n";
+    // Of the step at hand: the gates, the gradient of h, the state before.
+    const std::string before = lstm_ ? "$c" : "$h", start_state = lstm_ ? "$c0" : "$h0";
+    each(s, "var carry@ = 0.0;\nvar dh@ = 0.0;\nvar before@ = 0.0;\nvar now@ = 0.0;\n");
+    for (std::int64_t q = 0; q < gates_; ++q) each(s, "var x" + num(q) + "_@ = 0.0;\n");
+    // The last step's numbers; later those of the step before, while the product is under way.
+    std::string load = "let row = (@t) * $B + batch@;\nlet g = row * " + num(columns_) + " + k@;\n";
+    for (std::int64_t q = 0; q < gates_; ++q) load += "x" + num(q) + "_@ = $gates[g + " + num(q * h_) + "];\n";
+    load += "dh@ = $dh[row * $H + k@];\n";
+    if (!lstm_) load += "now@ = $hn[row * $H + k@];\n";
+    load += "before@ = " + std::string(given(lstm_ ? 3 : h0) ? start_state + "[batch@ * $H + k@]" : "0.0") + ";\n";
+    load += "if (@t > 0) { before@ = " + before + "[(row - $B) * $H + k@]; }\n";
+    const auto load_at = [&](const std::string& t) {
+      std::string text = load;
+      for (std::size_t at = text.find("@t"); at != std::string::npos; at = text.find("@t", at)) text.replace(at, 2, t);
+      return text;
+    };
+    each(s, "if (live@) {\n" + load_at("$T - 1") + (lstm_ ? "now@ = $c[row * $H + k@];\n" : "") + "}\n");
+    product.begin(s);
+    s += "workgroupBarrier();\nfor (var t = $T - 1; t >= 0; t--) {\n";
+    std::string finish =
+        "let g = (t * $B + batch@) * " + num(columns_) + " + k@;\nlet dh = dh@ + (" + product.sum("seq@", "k@") + ")";
     if (lstm_) {
-      s += "let gi = $gates[g];\nlet gf = $gates[g + " + n + "];\nlet gg = $gates[g + 2 * " + n +
-           "];\nlet go = $gates[g + 3 * " + n + "];\n";
-      s += "let th = tg_tanh($c[at]);\nvar c_before = " + std::string(given(3) ? "$c0[batch * " + n + " + k]" : "0.0") + ";\n";
-      s += "if (t > 0) { c_before = $c[at - " + num(b_ * h_) + "]; }\n";
-      s += "let dc = dh * go * (1.0 - th * th) + $carry[e];\n$carry[e] = dc * gf;\n";
-      s += "let d0 = dc * gg * gi * (1.0 - gi);\nlet d1 = dc * c_before * gf * (1.0 - gf);\nlet d2 = dc * gi * (1.0 - gg * "
-           "gg);\n" +
-           std::string("let d3 = dh * th * go * (1.0 - go);\n");
+      finish +=
+          ";\nlet th = tg_tanh(now@);\nlet dc = dh * x3_@ * (1.0 - th * th) + carry@;\ncarry@ = dc * x1_@;\n"
+          "let d0 = dc * x2_@ * x0_@ * (1.0 - x0_@);\nlet d1 = dc * before@ * x1_@ * (1.0 - x1_@);\n"
+          "let d2 = dc * x0_@ * (1.0 - x2_@ * x2_@);\nlet d3 = dh * th * x3_@ * (1.0 - x3_@);\nnow@ = before@;\n";
     } else {
-      s += "let r = $gates[g];\nlet z = $gates[g + " + n + "];\nlet candidate = $gates[g + 2 * " + n + "];\n";
-      s += "var before = " + std::string(given(h0) ? "$h0[batch * " + n + " + k]" : "0.0") +
-           ";\nif (t > 0) { before = $h[at - " + num(b_ * h_) + "]; }\n";
-      s += "dh += $carry[e];\n$carry[e] = dh * z;\nlet dn = dh * (1.0 - z) * (1.0 - candidate * candidate);\n";
-      s += "let d0 = dn * $hn[at] * r * (1.0 - r);\nlet d1 = dh * (before - candidate) * z * (1.0 - z);\nlet d2 = dn * r;\n";
+      finish +=
+          " + carry@;\ncarry@ = dh * x1_@;\nlet dn = dh * (1.0 - x1_@) * (1.0 - x2_@ * x2_@);\n"
+          "let d0 = dn * now@ * x0_@ * (1.0 - x0_@);\nlet d1 = dh * (before@ - x2_@) * x1_@ * (1.0 - x1_@);\n"
+          "let d2 = dn * x0_@;\n";
     }
     for (std::int64_t q = 0; q < gates_; ++q) {
       const std::string to = num(q * h_), d = "d" + num(q);
-      s += "$act[a + " + to + "] = " + d + ";\n$dxw[g + " + to + "] = " + (!lstm_ && q == 2 ? "dn" : d) + ";\n";
-      if (!lstm_) s += "$da[g + " + to + "] = " + d + ";\n";
+      finish += product.input("seq@", to + " + k@") + " = " + d + ";\n$dxw[g + " + to + "] = " + (!lstm_ && q == 2 ? "dn" : d) +
+                ";\n";
+      if (!lstm_) finish += "$da[g + " + to + "] = " + d + ";\n";
     }
-    s += "}\n}\nworkgroupBarrier();\n";
-    s += "for (var e = i32(lid); e < " + num(parts_ * h_) + "; e += " + num(threads_) + ") {\nlet k = e % " + n +
-         ";\nlet part = e / " + n + ";\n";
-    for (std::int64_t b = 0; b < group_; ++b) s += "var a" + num(b) + " = 0.0;\n";
-    if (in_registers_) {
-      for (std::int64_t j = 0; j < each; ++j) s += "a0 += w" + num(j) + " * $act[part * " + num(each) + " + " + num(j) + "];\n";
-    } else {
-      // Several rows a round, so that their loads are under way together: one after another they take all the time.
-      std::int64_t rows = 16;
-      while (each % rows != 0) rows /= 2;
-      s += "for (var j = part * " + num(each) + "; j < (part + 1) * " + num(each) + "; j += " + num(rows) + ") {\n";
-      for (std::int64_t r = 0; r < rows; ++r) s += "let w" + num(r) + " = $wh[(j + " + num(r) + ") * " + n + " + k];\n";
-      for (std::int64_t b = 0; b < group_; ++b)
-        for (std::int64_t r = 0; r < rows; ++r)
-          s += "a" + num(b) + " += w" + num(r) + " * $act[" + num(b * columns_ + r) + " + j];\n";
-      s += "}\n";
-    }
-    for (std::int64_t b = 0; b < group_; ++b)
-      s += "$sums[part * " + num(group_ * h_) + " + " + num(b * h_) + " + k] = a" + num(b) + ";\n";
-    s += "}\nworkgroupBarrier();\n}\n";
-    if (given(dh0) || (lstm_ && given(11))) {
-      s += "let t = 0;\n";
-      each_state(s);
-      if (given(dh0)) {
-        s += "var dh = " + std::string(lstm_ ? "0.0" : "$carry[e]") + ";\n";
-        for (std::int64_t q = 0; q < parts_; ++q) s += "dh += $sums[" + num(q * group_ * h_) + " + e];\n";
-        s += (lstm_ ? "$dh0[" : "$da[" + num(sequence_floats()) + " + ") + std::string("batch * ") + n + " + k] = dh;\n";
-      }
-      if (lstm_ && given(11)) s += "$dc0[batch * " + n + " + k] = $carry[e];\n";
-      s += "}\n}\n";
-    }
+    each(s, "if (live@) {\n" + finish + "}\n");
+    s += "workgroupBarrier();\n";
+    each(s, "if (live@ && t > 0) {\n" + load_at("t - 1") + "}\n");
+    product.step(s);
+    s += "workgroupBarrier();\n}\n";
+    std::string last;
+    if (given(dh0))
+      last += (lstm_ ? "$dh0[" : "$da[" + num(sequence_floats()) + " + ") + std::string("batch@ * $H + k@] = ") +
+              (lstm_ ? "" : "carry@ + ") + product.sum("seq@", "k@") + ";\n";
+    if (lstm_ && given(11)) last += "$dc0[batch@ * $H + k@] = carry@;\n";
+    if (!last.empty()) each(s, "if (live@) {\n" + last + "}\n");
     return p;
   }
 
@@ -295,20 +251,27 @@ class Emitter {
  private:
   std::int64_t sequence_floats() const { return t_ * b_ * columns_; }
 
-  Part start(const char* name) const {
+  // The beginning of a part: constants, the state's elements (b, k) of each invocation, zeros for the product's inputs.
+  Part start(const char* name, const StepProduct& product) {
     Part p;
     p.name = name;
-    p.workgroup_size = static_cast<int>(threads_);
-    p.workgroups = ceil_div(b_, group_);
-    p.body = "let first = i32(wg) * " + num(group_) + ";\n";
+    p.workgroups = ceil_div(b_, product.sequences);
+    product.declare(p);
+    p.declarations = "const $T = " + num(t_) + ";\nconst $B = " + num(b_) + ";\nconst $H = " + num(h_) + ";\n";
+    elements_ = ceil_div(product.sequences * h_, product.threads);
+    std::string& s = p.body;
+    s += "for (var e = i32(lid); e < " + num(product.sequences * product.padded() / 4) + "; e += " + num(product.threads) +
+         ") { $in[e] = vec4f(0.0); }\nworkgroupBarrier();\n";
+    for (std::int64_t j = 0; j < elements_; ++j) s += "let e" + num(j) + " = i32(lid) + " + num(j * product.threads) + ";\n";
+    each(s, "let seq@ = e@ / $H;\nlet k@ = e@ % $H;\nlet batch@ = i32(wg) * " + num(product.sequences) +
+                " + seq@;\nlet live@ = seq@ < " + num(product.sequences) + " && batch@ < $B;\n");
     return p;
   }
 
-  // Opens a loop over the state's elements (sequence, k) of the workgroup: e, k, batch, at = (t, batch, k), a = its first gate.
-  void each_state(std::string& s) const {
-    s += "for (var e = i32(lid); e < " + num(group_ * h_) + "; e += " + num(threads_) + ") {\nlet k = e % " + num(h_) +
-         ";\nlet batch = first + e / " + num(h_) + ";\nif (batch < " + num(b_) + ") {\nlet at = (t * " + num(b_) +
-         " + batch) * " + num(h_) + " + k;\nlet a = e / " + num(h_) + " * " + num(columns_) + " + k;\n";
+  // The text once for each of an invocation's elements, with @ as its number.
+  void each(std::string& s, const std::string& text) const {
+    for (std::int64_t j = 0; j < elements_; ++j)
+      for (char c : text) s += c == '@' ? num(j) : std::string(1, c);
   }
 
   // The parts of a kernel whose arguments are these of ours.
@@ -332,8 +295,8 @@ class Emitter {
 
   const std::vector<ArgInfo>& info_;
   const Caps& caps_;
-  bool lstm_, in_registers_;
-  std::int64_t gates_, t_, b_, h_, columns_, threads_, padded_, parts_, group_;
+  bool lstm_;
+  std::int64_t gates_, t_, b_, h_, columns_, elements_ = 0;
 };
 
 }  // namespace
@@ -350,13 +313,10 @@ Parts recurrent_parts(const Kernel& k, const std::vector<ArgInfo>& info, const C
     result.scratch.push_back({e.da_floats()});
     all.push_back({e.da_floats(), false, -1});
   }
-  int wh = 1;
-  if (e.wants_transpose()) {
-    wh = static_cast<int>(all.size());
-    result.scratch.push_back({info[1].elements});
-    all.push_back({info[1].elements, false, -1});
-    e.transpose(wh, result, all);
-  }
+  const int wh = static_cast<int>(all.size());
+  result.scratch.push_back({info[1].elements});
+  all.push_back({info[1].elements, false, -1});
+  e.transpose(wh, result, all);
   result.parts.push_back(e.backward(d, wh));
   e.weights(d, result, all);
   if (lstm) return result;
