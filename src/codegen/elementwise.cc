@@ -59,14 +59,17 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   const Combine combine{k.reduce};
   const Store& store = k.body.stores[0];
   Parts result;
+  // Columns are reduced by fours where they lie so.
+  const bool column = s.columns > 1, wide = column && widens(k.body);
+  const std::int64_t step = wide ? 4 : 1, units = s.columns / step;
+  const std::string type = wide ? "vec4f" : "f32", identity = type + "(" + combine.identity() + ")";
   // Invocations of a workgroup: `lanes` reduce one result together, side by side along what is contiguous.
-  const bool column = s.columns > 1;
   const std::int64_t size = 128;
   // Columns of a workgroup, side by side in memory; fewer where there are few, so that more invocations share the rows.
-  const std::int64_t width = s.kept * s.columns >= 4096 ? 32 : 8;
+  const std::int64_t width = !wide && s.kept * s.columns >= 4096 ? 32 : 8;
   const std::int64_t lanes = size / (column ? width : 1);
   const bool alone = s.reduced <= kThreadReduction;
-  const std::int64_t groups = column ? s.kept * ceil_div(s.columns, width) : s.kept;
+  const std::int64_t groups = column ? s.kept * ceil_div(units, width) : s.kept;
   std::int64_t chunks = 1;
   if (cut && !alone && groups < kFewResults) {
     const std::int64_t least = column ? 64 : kChunkElements;
@@ -79,57 +82,65 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
   part.name = k.reduce == ReduceOp::kSum ? "reduce sum" : "reduce max";
   Body body = k.body;
   body.stores.clear();
-  use_body_args(part, body, info, false);
+  use_body_args(part, body, info, wide);
   std::string& t = part.body;
-  const std::string reduced = std::to_string(s.reduced), columns = std::to_string(s.columns);
+  const std::string reduced = std::to_string(s.reduced), columns = std::to_string(s.columns), steps = std::to_string(step);
   Dims kept_dims(k.body.space.begin(), k.body.space.end() - k.reduced - (k.keep_last ? 1 : 0));
   Dims reduced_dims(k.body.space.end() - k.reduced - (k.keep_last ? 1 : 0), k.body.space.end() - (k.keep_last ? 1 : 0));
   PrintOptions o;
+  o.width = wide ? 4 : 1;
   o.load = [&](const Load& l, const std::string& element, bool whole) { return load_text(part, info, l.arg, element, whole); };
   std::vector<std::string> kept_names, reduced_names;
   const int target = chunks > 1 ? static_cast<int>(info.size()) : store.arg;
   const std::int64_t target_elements =
       chunks > 1 ? s.kept * chunks * s.columns : info[static_cast<std::size_t>(store.arg)].elements;
-  part.args.push_back({"out", target, true, false, false, target_elements});
+  part.args.push_back({"out", target, true, false, wide && target_elements % 4 == 0, target_elements});
 
-  // Where the result of (kept row `row`, column `col`) goes.
-  auto result_at = [&](const std::vector<std::string>& names) {
-    if (chunks > 1) return "(row * " + std::to_string(chunks) + " + chunk) * " + columns + " + col";
-    std::vector<std::string> index = names;
+  // Stores the result of (kept row `row`, columns from `col` on).
+  auto put = [&](const std::string& value) {
+    std::vector<std::string> index = kept_names;
     if (k.keep_last) index.push_back("col");
-    return affine(store.at.strides, store.at.offset, index);
+    const std::string at = chunks > 1 ? "(row * " + std::to_string(chunks) + " + chunk) * " + columns + " + col"
+                                      : affine(store.at.strides, store.at.offset, index);
+    if (!wide) return "$out[" + at + "] = " + value + ";\n";
+    if (part.args.back().vec4) return "$out[(" + at + ") / 4] = " + value + ";\n";
+    std::string text;
+    for (int i = 0; i < 4; ++i)
+      text += "$out[" + at + " + " + std::to_string(i) + "] = " + value + "[" + std::to_string(i) + "];\n";
+    return text;
   };
   const std::string value = "v" + std::to_string(store.value);
   if (alone) {
+    const std::string all = std::to_string(s.kept * units);
     part.workgroup_size = 128;
-    part.workgroups = ceil_div(s.kept * s.columns, 128);
-    t += "let e = i32(wg * 128u + lid);\nif (e < " + std::to_string(s.kept * s.columns) + ") {\n";
-    t += "let col = e % " + columns + ";\nlet row = e / " + columns + ";\n";
-    t += coordinates(kept_dims, "row", "k", 1, kept_names) + "var acc = " + combine.identity() + ";\n";
+    part.workgroups = ceil_div(s.kept * units, 128);
+    t += "let e = i32(wg * 128u + lid);\nif (e < " + all + ") {\n";
+    t += "let col = e % " + std::to_string(units) + " * " + steps + ";\nlet row = e / " + std::to_string(units) + ";\n";
+    t += coordinates(kept_dims, "row", "k", 1, kept_names) + "var acc = " + identity + ";\n";
     t += "for (var r = 0; r < " + reduced + "; r++) {\n" + coordinates(reduced_dims, "r", "r", 1, reduced_names);
     o.index = kept_names;
     o.index.insert(o.index.end(), reduced_names.begin(), reduced_names.end());
     if (k.keep_last) o.index.push_back("col");
-    t += print_code(body, o) + "acc = " + combine("acc", value) + ";\n}\n$out[" + result_at(kept_names) + "] = acc;\n}\n";
+    t += print_code(body, o) + "acc = " + combine("acc", value) + ";\n}\n" + put("acc") + "}\n";
     result.parts.push_back(std::move(part));
     return result;
   }
   part.workgroup_size = static_cast<int>(column ? size : lanes);
-  const std::int64_t column_groups = column ? ceil_div(s.columns, width) : 1;
+  const std::int64_t column_groups = column ? ceil_div(units, width) : 1;
   part.workgroups = s.kept * chunks * column_groups;
-  part.shared.push_back({"partials", "f32", part.workgroup_size});
+  part.shared.push_back({"partials", type, part.workgroup_size});
   t += "let chunk = i32(wg) % " + std::to_string(chunks) + ";\nlet group = i32(wg) / " + std::to_string(chunks) + ";\n";
   t += "let row = group / " + std::to_string(column_groups) + ";\n";
   if (column) {
-    t += "let col = (group % " + std::to_string(column_groups) + ") * " + std::to_string(width) + " + i32(lid) % " +
-         std::to_string(width) + ";\nlet lane = i32(lid) / " + std::to_string(width) + ";\n";
+    t += "let col = ((group % " + std::to_string(column_groups) + ") * " + std::to_string(width) + " + i32(lid) % " +
+         std::to_string(width) + ") * " + steps + ";\nlet lane = i32(lid) / " + std::to_string(width) + ";\n";
   } else {
     t += "let col = 0;\nlet lane = i32(lid);\n";
   }
-  t += coordinates(kept_dims, "row", "k", 1, kept_names) + "var acc = " + combine.identity() + ";\n";
+  t += coordinates(kept_dims, "row", "k", 1, kept_names) + "var acc = " + identity + ";\n";
   const std::string end = chunks > 1 ? "min(" + reduced + ", (chunk + 1) * " + std::to_string(each) + ")" : reduced;
   const std::string start = chunks > 1 ? "chunk * " + std::to_string(each) + " + lane" : "lane";
-  const bool ragged = column && s.columns % width != 0;
+  const bool ragged = column && units % width != 0;
   if (ragged) t += "if (col < " + columns + ") {\n";
   t += "for (var r = " + start + "; r < " + end + "; r += " + std::to_string(lanes) + ") {\n";
   t += coordinates(reduced_dims, "r", "r", 1, reduced_names);
@@ -145,8 +156,7 @@ Parts reduce_parts(const Kernel& k, const std::vector<ArgInfo>& info, bool cut) 
     t += "if (lane < " + std::to_string(half) + ") { $partials[lid] = " + combine("$partials[lid]", other) +
          "; }\nworkgroupBarrier();\n";
   }
-  t += "if (lane == 0" + std::string(ragged ? " && col < " + columns : "") + ") { $out[" + result_at(kept_names) +
-       "] = $partials[lid]; }\n";
+  t += "if (lane == 0" + std::string(ragged ? " && col < " + columns : "") + ") {\n" + put("$partials[lid]") + "}\n";
   result.parts.push_back(std::move(part));
   if (chunks == 1) return result;
 

@@ -49,6 +49,13 @@ void use_arg(Part& part, const std::vector<ArgInfo>& info, int arg, bool written
   part.args.push_back({"a" + std::to_string(id), id, written, a.ids, vec4, a.elements});
 }
 
+void use_epilogue_args(Part& part, const Body& body, const std::vector<ArgInfo>& info, int known, bool wide) {
+  for (const Load& l : body.loads)
+    if (l.arg != known && !find_arg(part, arg_id(info, l.arg)))
+      use_arg(part, info, l.arg, false, wide && l.at.strides.back() == 1);
+  for (const Store& s : body.stores) use_arg(part, info, s.arg, true, wide);
+}
+
 void use_body_args(Part& part, const Body& body, const std::vector<ArgInfo>& info, bool wide) {
   for (const Load& l : body.loads) use_arg(part, info, l.arg, false, wide && l.at.strides.back() == 1);
   for (const Store& s : body.stores) use_arg(part, info, s.arg, true, wide);
@@ -89,6 +96,19 @@ std::string print_stores(const Part& part, const std::vector<ArgInfo>& info, con
     text += store_text(part, info, s.arg, affine(s.at.strides, s.at.offset, o.index), o.prefix + std::to_string(s.value),
                        o.width == 4);
   return text;
+}
+
+std::string print_epilogue(const Part& part, const std::vector<ArgInfo>& info, const Body& body, int known,
+                           const std::string& value, const std::string& row, const std::string& column, int width) {
+  if (body.code.empty()) return "";
+  PrintOptions o;
+  o.width = width;
+  const Dims rows(body.space.begin(), body.space.empty() ? body.space.end() : body.space.end() - 1);
+  const std::string text = coordinates(rows, row, "i", 1, o.index);
+  if (!body.space.empty()) o.index.push_back(column);
+  o.load = [&](const Load& l, const std::string& element, bool whole) { return load_text(part, info, l.arg, element, whole); };
+  o.known = [&](const Load& l) { return l.arg == known ? value : ""; };
+  return text + print_code(body, o) + print_stores(part, info, body, o);
 }
 
 }  // namespace tabgrad::codegen

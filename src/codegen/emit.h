@@ -24,12 +24,19 @@ inline int arg_id(const std::vector<ArgInfo>& info, int arg) {
 // is read by fours somewhere is an array of vectors, from which single elements can be read too, but not written.
 void use_arg(Part& part, const std::vector<ArgInfo>& info, int arg, bool written, bool vec4);
 void use_body_args(Part& part, const Body& body, const std::vector<ArgInfo>& info, bool wide);
+// Those of an epilogue that are not declared yet, but what it loads of `known`.
+void use_epilogue_args(Part& part, const Body& body, const std::vector<ArgInfo>& info, int known, bool wide);
 // Element (an i32 expression) of an argument, or the four from there on.
 std::string load_text(const Part& part, const std::vector<ArgInfo>& info, int arg, const std::string& element, bool whole);
 std::string store_text(const Part& part, const std::vector<ArgInfo>& info, int arg, const std::string& element,
                        const std::string& value, bool whole);
 // The body's stores for the indices of `options`.
 std::string print_stores(const Part& part, const std::vector<ArgInfo>& info, const Body& body, const PrintOptions& options);
+
+// An epilogue: the body at (`row`, `column`), i32 expressions; the last dimension of its space is the columns'. What it loads of
+// argument `known` is `value`, a name.
+std::string print_epilogue(const Part& part, const std::vector<ArgInfo>& info, const Body& body, int known,
+                           const std::string& value, const std::string& row, const std::string& column, int width);
 
 // A part from a text of templates/: constants as `const $NAME = value;` lines, then what stands before the line `// body` as
 // declarations, the rest as the body. Arguments take the names that are given, in order.
@@ -44,12 +51,10 @@ void name_arg(Part& part, const std::vector<ArgInfo>& info, const char* name, in
 Part map_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
 // `cut`: in chunks, with a second part for their sum, where there are few results.
 Parts reduce_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, bool cut = true);
-Parts contract_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
 Part gather_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Part segment_sum_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Parts softmax_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Parts cross_entropy_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
-Parts norm_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Parts attention_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Parts recurrent_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
 Parts sum_squares_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);

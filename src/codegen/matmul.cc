@@ -16,43 +16,57 @@ struct Tile {
   std::int64_t threads() const { return bm / tm * (bn / tn); }
   std::int64_t shared_floats() const { return (bm + bn) * bk; }
 };
-// Within 16 KiB of workgroup memory. All but the largest have 128 invocations, so that products can share launches.
-constexpr Tile kTiles[] = {{128, 128, 16, 8, 8}, {64, 128, 16, 8, 8}, {128, 64, 16, 8, 8}, {64, 64, 16, 8, 4},
-                           {64, 64, 32, 8, 4},   {64, 32, 32, 4, 4},  {32, 64, 32, 4, 4}};
+// Within 16 KiB of workgroup memory. The largest are for products that fill a GPU; all others have as many invocations as most other
+// kernels, with which they can share launches.
+constexpr std::int64_t kSharedTile = 64 * 128;
+constexpr Tile kTiles[] = {{128, 128, 16, 8, 16}, {128, 128, 16, 8, 8}, {64, 128, 16, 8, 8}, {128, 64, 16, 8, 8},
+                           {64, 64, 16, 8, 4},    {64, 64, 32, 8, 4},   {64, 32, 32, 4, 4},  {32, 64, 32, 4, 4},
+                           {64, 32, 16, 4, 4},    {32, 128, 16, 4, 8},  {128, 32, 16, 8, 4}};
 
 struct Choice {
   Tile tile;
   std::int64_t split;
 };
 
-// A rough model of a GPU of kUnits units with four schedulers each, fitted to an H200: a lone warp of a scheduler issues on a
-// quarter of the clocks, three or more together on seven of ten. A split pays for its second launch and its partial products.
-constexpr double kUnits = 132, kLaunchClocks = 3000, kBytesPerClock = 2000, kAlone = 0.24, kTogether = 0.72;
+// A rough model of a GPU of kUnits units with four schedulers each, fitted to 552 products of the GPT presets' shapes on an H200: a
+// step along k takes a lone workgroup kAlone clocks for each multiply-add of an invocation; several together take what their
+// multiply-adds and loads from workgroup memory need. A split pays for its partial products, and for a second launch; where they are summed
+// along with something else, which waits for it, twice for the partial products instead.
+constexpr double kUnits = 132, kAlone = 2.66, kMultiply = 1.1, kLoad = 1.7, kStep = 58, kLaunchClocks = 3400,
+                 kPartialClocks = 2.8e-3;
+// Products that are summed along share their launch with others, which fill the GPU too: more parts would only cost memory.
+constexpr std::int64_t kLeastDepthAlong = 128;
 
-double clocks(const Contract& c, const Tile& t, std::int64_t split) {
-  const auto tiles = static_cast<double>(c.batch * ceil_div(c.m, t.bm) * ceil_div(c.n, t.bn) * split);
+double clocks(const Contract& c, const Tile& t, std::int64_t split, bool along) {
+  const std::int64_t tiles = c.batch * ceil_div(c.m, t.bm) * ceil_div(c.n, t.bn) * split;
   const auto steps = static_cast<double>(ceil_div(ceil_div(c.k, t.bk), split));
   const double warps = static_cast<double>(t.threads()) / 32;
-  const double most_warps = t.tm * t.tn >= 64 ? 16 : t.tm * t.tn >= 32 ? 24 : 32;  // by registers
+  const double most_warps = t.tm * t.tn >= 128 ? 8 : t.tm * t.tn >= 64 ? 16 : t.tm * t.tn >= 32 ? 24 : 32;  // by registers
   const double resident =
       std::max(1.0, std::floor(std::min(13500.0 / static_cast<double>(t.shared_floats()), most_warps / warps)));
-  const double waves = std::ceil(tiles / (kUnits * resident));
-  const double together = std::min(resident, std::ceil(tiles / kUnits)) * warps / 4;  // warps of a scheduler
-  const double issues =
-      static_cast<double>(t.bk) * (static_cast<double>(t.tm * t.tn) + 0.4 * static_cast<double>(t.tm + t.tn)) + 160;
-  double total = waves * steps * issues * std::max(1 / kAlone, together / kTogether);
-  if (split > 1) total += kLaunchClocks + 8.0 * static_cast<double>(split * c.batch * c.m * c.n) / kBytesPerClock;
+  const auto bk = static_cast<double>(t.bk), multiplies = static_cast<double>(t.tm * t.tn),
+             loads = static_cast<double>(t.tm + t.tn);
+  // One step of so many workgroups on one unit.
+  const auto step = [&](double workgroups) {
+    return std::max(kAlone * bk * multiplies, workgroups * warps * (bk * (kMultiply * multiplies + kLoad * loads) + kStep) / 4);
+  };
+  const double on_one = std::ceil(static_cast<double>(tiles) / kUnits), rounds = std::floor(on_one / resident);
+  const double rest = on_one - rounds * resident;
+  double total = steps * (rounds * step(resident) + (rest > 0 ? step(rest) : 0));
+  const double partials = static_cast<double>(split * c.batch * c.m * c.n);
+  if (split > 1) total += along ? 2 * kPartialClocks * partials : kLaunchClocks + kPartialClocks * partials;
   return total;
 }
 
-Choice choose(const Contract& c, const Caps& caps) {
+Choice choose(const Contract& c, const Caps& caps, bool summed_along) {
   Choice best{kTiles[0], 1};
   double least = std::numeric_limits<double>::infinity();
   for (const Tile& t : kTiles) {
     if (t.threads() > caps.workgroup_size || t.shared_floats() > caps.workgroup_floats) continue;
+    if (t.bm * t.bn > kSharedTile && c.batch * ceil_div(c.m, t.bm) * ceil_div(c.n, t.bn) < kUnits) continue;
     for (const std::int64_t split : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
-      if (split > 1 && ceil_div(c.k, t.bk) < 2 * split) break;
-      const double cost = clocks(c, t, split);
+      if (split > 1 && (ceil_div(c.k, t.bk) < 2 * split || (summed_along && c.k < kLeastDepthAlong * split))) break;
+      const double cost = clocks(c, t, split, summed_along);
       if (cost >= least) continue;
       least = cost;
       best = {t, split};
@@ -69,7 +83,7 @@ struct Operand {
   std::int64_t extent, stride, k_stride, offset, batch_stride;
   std::int64_t tile, bk;
   bool along_k;  // four neighbours are neighbours in k
-  bool vec4;     // and can be loaded as one vector
+  bool vec4;  // and can be loaded as one vector
 };
 
 Operand operand(int arg, std::int64_t extent, std::int64_t stride, std::int64_t k_stride, std::int64_t k, std::int64_t offset,
@@ -129,13 +143,16 @@ class Emitter {
   // Vectors of an operand's tile that each invocation loads.
   std::int64_t loads(const Operand& o) const { return ceil_div(o.tile * o.bk / 4, t_.threads()); }
   bool all_load(const Operand& o) const { return o.tile * o.bk / 4 % t_.threads() == 0; }
-  // Local coordinates of load i: position along the tile and along k.
+  // Local coordinates of load i: position along the tile and along k. Where four neighbours are neighbours in k, two invocations read
+  // 32 bytes, a sector of memory, and the next two the next along the tile: stores into the tile, which turn it, then hardly meet in
+  // one bank.
   std::string vector_number(std::int64_t i) const { return i == 0 ? "i32(lid)" : "(i32(lid) + " + num(i * t_.threads()) + ")"; }
   std::string along_tile(const Operand& o, std::int64_t i) const {
-    return o.along_k ? vector_number(i) + " / " + num(o.bk / 4) : vector_number(i) + " % " + num(o.tile / 4) + " * 4";
+    return o.along_k ? vector_number(i) + " / 2 % " + num(o.tile) : vector_number(i) + " % " + num(o.tile / 4) + " * 4";
   }
   std::string along_k(const Operand& o, std::int64_t i) const {
-    return o.along_k ? vector_number(i) + " % " + num(o.bk / 4) + " * 4" : vector_number(i) + " / " + num(o.tile / 4);
+    const std::string v = vector_number(i);
+    return o.along_k ? "(" + v + " % 2 + " + v + " / " + num(2 * o.tile) + " * 2) * 4" : v + " / " + num(o.tile / 4);
   }
 
   // fn load_a(base, x, k): four neighbours from (x, k) on. Beyond the operand's edge the last ones are read again: their products
@@ -220,7 +237,7 @@ class Emitter {
       part_.args.push_back({"partial", static_cast<int>(info_.size()), true, false, wide, split_ * c_.batch * c_.m * c_.n});
     } else {
       if (k_.store_product) use_arg(part_, info_, 2, true, wide);
-      if (epilogue) use_epilogue_args(body, wide);
+      if (epilogue) use_epilogue_args(part_, body, info_, 2, wide);
     }
     // The product's place is known only now that all arguments are.
     auto product = [&](const std::string& value) {
@@ -229,7 +246,9 @@ class Emitter {
       return wide ? "$partial[(" + at + ") / 4] = " + value + ";\n" : "$partial[" + at + "] = " + value + ";\n";
     };
     std::string code = product("c");
-    if (epilogue) code += epilogue_code(body, wide);
+    if (epilogue)
+      code +=
+          "let row = batch * " + num(c_.m) + " + m;\n" + print_epilogue(part_, info_, body, 2, "c", "row", "n", wide ? 4 : 1);
     if (wide) {
       const std::string edge = c_.n % t_.bn ? "if (n >= " + num(c_.n) + ") { return; }\n" : "";
       d += "fn $finish(batch: i32, part: i32, m: i32, n: i32, c: vec4f) {\n" + guard + edge + code + "}\n";
@@ -240,25 +259,6 @@ class Emitter {
     d += "fn $finish(batch: i32, part: i32, m: i32, n: i32, c: vec4f) {\n" + guard;
     for (int i = 0; i < 4; ++i) d += "$finish_one(batch, part, m, n + " + num(i) + ", c[" + num(i) + "]);\n";
     d += "}\n";
-  }
-
-  void use_epilogue_args(const Body& body, bool wide) {
-    for (const Load& l : body.loads)
-      if (l.arg != 2) use_arg(part_, info_, l.arg, false, wide && l.at.strides.back() == 1);
-    for (const Store& s : body.stores) use_arg(part_, info_, s.arg, true, wide);
-  }
-
-  std::string epilogue_code(const Body& body, bool wide) {
-    PrintOptions o;
-    o.width = wide ? 4 : 1;
-    const Dims rows(body.space.begin(), body.space.end() - 1);
-    std::string text = "let row = batch * " + num(c_.m) + " + m;\n" + coordinates(rows, "row", "i", 1, o.index);
-    o.index.push_back("n");
-    o.load = [&](const Load& l, const std::string& element, bool whole) {
-      return load_text(part_, info_, l.arg, element, whole);
-    };
-    o.known = [](const Load& l) { return l.arg == 2 ? "c" : ""; };
-    return text + print_code(body, o) + print_stores(part_, info_, body, o);
   }
 
   const Kernel& k_;
@@ -282,9 +282,7 @@ Part sum_part(const Kernel& k, const std::vector<ArgInfo>& info, std::int64_t sp
   const int width = wide ? 4 : 1;
   part.args.push_back({"partial", static_cast<int>(info.size()), false, false, wide, split * n});
   if (k.store_product) use_arg(part, info, 2, true, wide);
-  for (const Load& l : body.loads)
-    if (l.arg != 2) use_arg(part, info, l.arg, false, wide && l.at.strides.back() == 1);
-  for (const Store& s : body.stores) use_arg(part, info, s.arg, true, wide);
+  use_epilogue_args(part, body, info, 2, wide);
   const std::int64_t threads = n / width;
   part.workgroup_size = 128;
   part.workgroups = ceil_div(threads, 128);
@@ -310,9 +308,9 @@ Part sum_part(const Kernel& k, const std::vector<ArgInfo>& info, std::int64_t sp
 
 }  // namespace
 
-Parts contract_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps) {
+Parts contract_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps, bool summed_along) {
   const Contract& c = k.contract;
-  const Choice choice = choose(c, caps);
+  const Choice choice = choose(c, caps, summed_along);
   Parts result;
   result.parts.push_back(Emitter(k, info, choice).run());
   if (choice.split == 1) return result;

@@ -18,7 +18,9 @@ struct PartArg {
   bool written = false;
   bool ids = false;
   bool vec4 = false;          // declared as vectors of four
-  std::int64_t elements = 0;  // reached from its start
+  std::int64_t elements = 0;  // reached from `offset` on
+  // Elements into the argument; a multiple of 4 for vectors. It is added to the index, which must not bind looser than a sum.
+  std::int64_t offset = 0;
 };
 // An array in workgroup memory. Parts of one shader share it: a workgroup runs one of them.
 struct SharedArray {
@@ -50,6 +52,21 @@ struct ArgInfo {
   bool ids = false;
   int same_as = -1;  // an earlier argument that is the same buffer
 };
+
+// A product; cut along k, it is two parts. `summed_along`: the second costs no launch of its own.
+Parts contract_parts(const Kernel& kernel, const std::vector<ArgInfo>& args, const Caps& caps, bool summed_along = false);
+
+// The rows of a norm as the sum of a product's partial products, with the product's epilogue behind it.
+struct RowSource {
+  Body body;  // over the rows; its arguments count like the norm's; its loads of `product` are the sum
+  int product = 0, partial = 0;  // arguments; the partial products are (split, rows, columns)
+  std::int64_t split = 1;
+  bool store_product = false;
+  int value = -1;  // the instruction whose result is the row; -1: the product itself
+};
+// Layer norm and RMS norm. What `source` needs are further arguments behind the norm's own. A gradient's body is its epilogue: it
+// loads dx, and runs over the rows; unless store_product, dx itself is not stored.
+Parts norm_parts(const Kernel& kernel, const std::vector<ArgInfo>& args, const RowSource* source = nullptr);
 
 // The parts of a kernel that is no shader yet.
 Parts generate(const Kernel& kernel, const std::vector<ArgInfo>& args, const std::vector<std::string>& uniforms,

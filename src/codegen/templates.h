@@ -17,6 +17,7 @@ extern const char* const norm;
 extern const char* const norm_grad;
 extern const char* const softmax;
 extern const char* const softmax_grad;
+extern const char* const sum_chunks;
 extern const char* const sum_squares;
 
 }  // namespace tabgrad::codegen::templates

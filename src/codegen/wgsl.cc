@@ -13,7 +13,7 @@ namespace {
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Each `$name` replaced by what `rename` makes of it.
+// Each `$name` replaced by what `rename` makes of it; a replacement that ends in ` + ` has opened the index that follows.
 std::string renamed(const std::string& text, const std::function<std::string(const std::string&)>& rename) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -23,8 +23,13 @@ std::string renamed(const std::string& text, const std::function<std::string(con
     }
     std::size_t end = ++i;
     while (end < text.size() && in_word(text[end])) ++end;
-    out += rename(text.substr(i, end - i));
+    const std::string with = rename(text.substr(i, end - i));
+    out += with;
     i = end;
+    if (with.ends_with(" + ")) {  // an offset: `b1[64 + `
+      TG_CHECK(text[i] == '[');
+      ++i;
+    }
   }
   return out;
 }
@@ -149,8 +154,10 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
       const std::size_t at = binding_of(a.arg);
       Binding& b = bindings[at];
       TG_CHECK(b.elements == 0 || (b.vec4 == a.vec4 && b.ids == a.ids));
-      b = {b.written || a.written, a.ids, a.vec4, std::max(b.elements, a.elements)};
-      names[a.name] = "b" + std::to_string(at);
+      b = {b.written || a.written, a.ids, a.vec4, std::max(b.elements, a.offset + a.elements)};
+      TG_CHECK(!a.vec4 || a.offset % 4 == 0);
+      names[a.name] = "b" + std::to_string(at) +
+                      (a.offset > 0 ? "[" + std::to_string(a.vec4 ? a.offset / 4 : a.offset) + " + " : std::string());
     }
     auto rename = [&](const std::string& name) {
       const auto found = names.find(name);

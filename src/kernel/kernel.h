@@ -92,7 +92,9 @@ struct Kernel {
   int reduced = 0;
   bool keep_last = false;
   Contract contract;
-  bool store_product = true;  // Contract with epilogue: is C itself wanted later?
+  // With an epilogue: is the result itself wanted later? C of a product; where Caps::epilogues allows it, also of a gather, a norm's
+  // gradient (dx), a sum of squares.
+  bool store_product = true;
   Composite composite = Composite::kSoftmax;
   bool grad = false;
   CompositeAttrs attrs;

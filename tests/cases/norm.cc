@@ -9,7 +9,7 @@ using Dim = std::int64_t;
 
 std::vector<Case> sized_cases() {
   std::vector<Case> cases;
-  for (const Dims& d : std::vector<Dims>{{1, 1}, {3, 7}, {2, 3, 16}, {5, 33}, {33, 130}, {2, 1031}}) {
+  for (const Dims& d : std::vector<Dims>{{1, 1}, {3, 7}, {2, 3, 16}, {5, 33}, {33, 130}, {2, 1031}, {2, 4099}, {1, 16400}}) {
     const Dim c = d.back();
     const Dims rows(d.begin(), d.end() - 1);
     const std::string size = str(num_elements(rows), "x", c);
@@ -33,8 +33,35 @@ std::vector<Case> sized_cases() {
   return cases;
 }
 
+// Long products before norms and behind them, forward and backward: on a GPU they come as partial products. And norms whose
+// gradients meet others: one residual, two.
+std::vector<Case> joined_cases() {
+  Case layer{.name = "layer_norm_of_long_products", .differences = false};
+  layer.inputs = {
+      {"x", {33, 1030}, -0.1, 0.1}, {"w", {1030, 36}, -0.5, 0.5}, {"r", {33, 36}}, {"gamma", {36}, 0.5, 1.5}, {"beta", {36}},
+      {"u", {36, 1030}, -0.1, 0.1}};
+  layer.build = [](Graph&, const std::vector<Tensor>& in) {
+    const Tensor s = matmul(in[0], in[1]) + in[2];
+    return std::vector<Tensor>{matmul(layer_norm(s, in[3], in[4]), in[5]), s * 0.5};
+  };
+  Case rms{.name = "rms_norm_of_long_products", .differences = false};
+  rms.inputs = {
+      {"x", {7, 1031}, -0.1, 0.1}, {"w", {1031, 132}, -0.5, 0.5}, {"gamma", {132}, 0.5, 1.5}, {"u", {132, 517}, -0.1, 0.1}};
+  rms.build = [](Graph&, const std::vector<Tensor>& in) {
+    const Tensor y = rms_norm(matmul(in[0], in[1]), in[2]);
+    return std::vector<Tensor>{matmul(y, in[3]), y};
+  };
+  Case sum{.name = "norm_of_sum_of_norms"};
+  sum.inputs = {{"x", {9, 130}}, {"gamma", {130}, 0.5, 1.5}, {"beta", {130}}};
+  sum.build = [](Graph&, const std::vector<Tensor>& in) {
+    const Tensor s = in[0] + layer_norm(in[0], in[1], in[2]);
+    return std::vector<Tensor>{s + rms_norm(s, in[1]) * 0.5 + layer_norm(s, in[1], in[2])};
+  };
+  return {layer, rms, sum};
+}
+
 const bool kAdded =
-    add_cases(sized_cases()) &&
+    add_cases(sized_cases()) && add_cases(joined_cases()) &&
     add_cases({
         {.name = "softmax_of_view",
          .inputs = {{"x", {7, 5, 9}}},

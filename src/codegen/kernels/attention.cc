@@ -1,5 +1,5 @@
 // Claimed attention, forward and backward, without T×T scores in memory.
-#include "codegen/emit.h"
+#include "codegen/kernels/rows.h"
 #include "codegen/templates.h"
 
 namespace tabgrad::codegen {
@@ -8,23 +8,6 @@ namespace {
 constexpr int kTeams = 4;
 
 std::string num(std::int64_t n) { return std::to_string(n); }
-
-// Lines that begin with @d once for each d < count, with @ as its number.
-std::string unrolled(const std::string& text, std::int64_t count) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at) + 1;
-    const std::string line = text.substr(at, end - at);
-    at = end;
-    if (!line.starts_with("@d ")) {
-      out += line;
-      continue;
-    }
-    for (std::int64_t d = 0; d < count; ++d)
-      for (char c : line.substr(3)) out += c == '@' ? num(d) : std::string(1, c);
-  }
-  return out;
-}
 
 class Emitter {
  public:
@@ -54,14 +37,17 @@ class Emitter {
 
   Part part(const char* text, const char* name, std::int64_t heads) const {
     Part p = template_part(text, name, constants_);
-    p.body = unrolled(p.body, dv_);
     p.workgroup_size = 32 * kTeams;
+    p.body = unrolled(p.body, dv_);
+    p.body = unrolled(p.body, ceil_div(tile_ * dv_, p.workgroup_size), "", "@e ");
+    p.body = unrolled(p.body, ceil_div(dv_, 4), "", "@q ");
     p.workgroups = batch_ * heads * ceil_div(t_, 32);
-    p.shared = {{"tile_a", "vec4f", tile_ * dv_},
-                {"tile_b", "vec4f", tile_ * dv_},
-                {"add", "vec4f", 32 * kTeams},
+    const std::int64_t vectors = std::max<std::int64_t>(tile_ * dv_, 2 * p.workgroup_size);
+    p.shared = {{"tile_a", "vec4f", vectors},
+                {"tile_b", "vec4f", vectors},
                 {"tops", "f32", 32 * kTeams},
-                {"sums", "f32", 32 * kTeams}};
+                {"sums", "f32", 32 * kTeams},
+                {"deltas", "vec4f", tile_}};
     return p;
   }
   // An argument whose rows of heads are read, or written, by fours: fn load_NAME(at, d), fn put_NAME(at, d, v).
@@ -91,6 +77,30 @@ class Emitter {
     text += "}\n";
   }
 
+  // The teams' `variable`s (each an expression of d, as @), added up and stored by $put_NAME(at, d, …) where `live`. Four of them a
+  // round, one a team, through the tiles, which nobody reads any more.
+  void add_teams(Part& p, const std::string& variable, const std::string& live, const std::string& put) const {
+    static_assert(kTeams == 4);
+    std::string& s = p.body;
+    for (std::int64_t first = 0; first < dv_; first += kTeams) {
+      const std::int64_t count = std::min<std::int64_t>(kTeams, dv_ - first);
+      for (std::int64_t j = 0; j < count; ++j) {
+        std::string value = variable;
+        replace(value, "@", num(first + j));
+        s += (j < 2 ? "$tile_a[" : "$tile_b[") + num(j % 2 * 128) + " + i32(lid)] = " + value + ";\n";
+      }
+      const auto sum_of = [](const std::string& tile) {
+        return "(" + tile + "[slot] + " + tile + "[slot + 32]) + (" + tile + "[slot + 64] + " + tile + "[slot + 96])";
+      };
+      s += "workgroupBarrier();\nif (" + live + " && team < " + num(count) +
+           ") {\nlet slot = team % 2 * 128 + me;\nvar v = " + sum_of("$tile_a") +
+           ";\nif (team >= 2) { v = " + sum_of("$tile_b") + "; }\n";
+      std::string store = put;
+      replace(store, "@", num(first) + " + team");
+      s += store + "\n}\nworkgroupBarrier();\n";
+    }
+  }
+
   std::int64_t heads() const { return heads_; }
   std::int64_t kv_heads() const { return kv_; }
 
@@ -110,6 +120,7 @@ Parts attention_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     e.use(p, "qkv", 0, false);
     e.use(p, "out", 1, true);
     name_arg(p, info, "lse", 2, true);
+    e.add_teams(p, "acc@ * weight", "i < $T", "$put_out((b * $T + i) * $H * $D + h * $D, @, v * scale);");
     return {{std::move(p)}, {}};
   }
   Parts result;
@@ -121,6 +132,12 @@ Parts attention_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     name_arg(p, info, "lse", 2, false);
     e.use(p, "dout", 3, false);
     e.use(p, "dqkv", 4, true);
+    if (queries) {
+      e.add_teams(p, "dq@", "i < $T", "$put_dqkv(row * $W + h * $D, @, v);");
+    } else {
+      e.add_teams(p, "dk@", "j < $T", "$put_dqkv(k_at, @, v);");
+      e.add_teams(p, "dv@", "j < $T", "$put_dqkv(k_at + $KV * $D, @, v);");
+    }
     result.parts.push_back(std::move(p));
   }
   return result;

@@ -1,156 +1,157 @@
-// Claimed kernels over rows: softmax, cross-entropy, norms, sums of squares.
-#include "codegen/emit.h"
+// Claimed kernels over rows: softmax, cross-entropy, sums of squares; and what row kernels share.
+#include "codegen/kernels/rows.h"
+
 #include "codegen/templates.h"
 
 namespace tabgrad::codegen {
 namespace {
 
+constexpr std::int64_t kKeptUnits = 16;  // of a row, in an invocation's registers
+
 std::string num(std::int64_t n) { return std::to_string(n); }
 
-// Invocations for a row of so many elements: a power of two, each with about four elements to itself.
-int row_threads(std::int64_t cols) {
-  int threads = 32;
-  while (threads < 256 && threads * 4 < cols) threads *= 2;
-  return threads;
+// The texts' #exp, #columns (the numbers of a unit's columns, e counting units), #target (that an id is compared as) and #one (the
+// target's own number).
+void print_units(std::string& text, const RowTeams& t) {
+  replace(text, "#exp", t.wide ? "tg_exp4" : "tg_exp");
+  replace(text, "#columns", t.wide ? "vec4i(e % $U * 4) + vec4i(0, 1, 2, 3)" : "e % $U");
+  replace(text, "#target", t.wide ? "vec4i(target_id)" : "target_id");
+  replace(text, "#one", t.wide ? "[at + target_id / 4][target_id % 4]" : "[at + target_id]");
 }
 
-// A part with one workgroup a row and the workgroup's sums at hand.
-Part row_part(const char* text, const char* name, std::int64_t rows, std::int64_t cols, int threads,
-              std::vector<Constant> more) {
-  std::vector<Constant> constants{{"C", num(cols)}, {"T", num(threads)}};
-  constants.insert(constants.end(), more.begin(), more.end());
-  const std::string whole = std::string(templates::workgroup) + text;
-  Part part = template_part(whole.c_str(), name, constants);
-  part.workgroup_size = threads;
-  part.shared = {{"all", "f32", threads}};
-  part.workgroups = rows;
-  return part;
+std::string unit_type(bool wide) {
+  return wide ? "alias $V = vec4f;\nfn $fold(v: vec4f) -> f32 { return (v.x + v.y) + (v.z + v.w); }\n"
+                "fn $most(v: vec4f) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }\n"
+              : "alias $V = f32;\nfn $fold(v: f32) -> f32 { return v; }\nfn $most(v: f32) -> f32 { return v; }\n";
 }
+
+}  // namespace
 
 void replace(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
 }
 
-// Sums over the middle of a scratch (kept, chunks, columns), argument `scratch`, into argument `to`.
-Part sum_chunks(const std::vector<ArgInfo>& info, int scratch, std::int64_t offset, std::int64_t chunks, std::int64_t columns,
-                int to) {
-  Kernel k;
-  k.kind = KernelKind::kReduce;
-  k.reduced = 1;
-  k.keep_last = columns > 1;
-  k.body.space = {chunks};
-  Dims strides{columns};
-  Dims out;
-  if (columns > 1) {
-    k.body.space.push_back(columns);
-    strides.push_back(1);
-    out.push_back(1);
+std::string unrolled(const std::string& text, std::int64_t count, const std::string& number, const char* tag) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    const std::string line = text.substr(at, end - at);
+    at = end;
+    if (!line.starts_with(tag)) {
+      out += line;
+      continue;
+    }
+    for (std::int64_t d = 0; d < count; ++d)
+      for (char c : line.substr(3)) out += c != '@' ? std::string(1, c) : number.empty() ? num(d) : number;
   }
-  k.body.loads = {{scratch, {strides, offset, {}}, false}};
-  Instr load;
-  load.kind = InstrKind::kLoad;
-  load.index = 0;
-  k.body.code = {load};
-  k.body.stores = {{to, 0, {out, 0, {}}}};
-  Parts parts = reduce_parts(k, info, false);
-  TG_CHECK(parts.parts.size() == 1);
-  return std::move(parts.parts[0]);
+  return out;
 }
 
-}  // namespace
+std::string row_text(const std::string& text, const RowTeams& t) {
+  const bool keeps = t.own <= kKeptUnits;
+  std::string out, loads, loop;
+  const auto close = [&] {
+    if (!loop.empty()) out += "for (var d = 0; d < " + num(t.own) + "; d++) {\n" + unrolled(loads + loop, 1, "d") + "}\n";
+    loop.clear();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    const std::string line = text.substr(at, end - at);
+    at = end;
+    const bool load = line.starts_with("@l ");
+    if (keeps) {
+      out += load ? "@d " + line.substr(3) : line;
+    } else if (load) {
+      loads += "@d " + line.substr(3);
+    } else if (line.starts_with("@d ")) {
+      loop += line;
+    } else {
+      close();
+      out += line;
+    }
+  }
+  close();
+  return keeps ? unrolled(out, t.own) : out;
+}
+
+// About four units an invocation, in teams of up to a workgroup.
+RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide) {
+  RowTeams t;
+  t.rows = rows;
+  t.cols = cols;
+  t.wide = wide;
+  t.units = wide ? cols / 4 : cols;
+  while (t.team < 256 && t.team * 4 < t.units) t.team *= 2;
+  t.teams = std::max<std::int64_t>(1, 128 / t.team);
+  t.own = ceil_div(t.units, t.team);
+  return t;
+}
+
+Part row_part(const char* text, const char* name, const RowTeams& t, const std::vector<Constant>& more) {
+  std::vector<Constant> constants{
+      {"R", num(t.rows)}, {"C", num(t.cols)}, {"U", num(t.units)}, {"T", num(t.team)}, {"ROWS", num(t.teams)}};
+  constants.insert(constants.end(), more.begin(), more.end());
+  const std::string whole = std::string(templates::workgroup) + text;
+  Part part = template_part(whole.c_str(), name, constants);
+  part.declarations += unit_type(t.wide);
+  part.workgroup_size = static_cast<int>(t.threads());
+  part.shared = {{"all", "vec4f", t.threads() / 4}};
+  part.workgroups = ceil_div(t.rows, t.teams);
+  return part;
+}
 
 Parts softmax_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   const std::int64_t rows = k.arg_dims[0][0], cols = k.arg_dims[0][1];
-  Part p = row_part(k.grad ? templates::softmax_grad : templates::softmax, k.grad ? "softmax gradient" : "softmax", rows, cols,
-                    row_threads(cols), {});
-  name_arg(p, info, k.grad ? "y" : "x", k.grad ? 1 : 0, false);
-  if (k.grad) name_arg(p, info, "dy", 2, false);
-  name_arg(p, info, k.grad ? "dx" : "y", k.grad ? 3 : 1, true);
+  const RowTeams teams = row_teams(rows, cols, cols % 4 == 0);
+  Part p = row_part(k.grad ? templates::softmax_grad : templates::softmax, k.grad ? "softmax gradient" : "softmax", teams, {});
+  print_units(p.body, teams);
+  p.body = row_text(p.body, teams);
+  name_arg(p, info, k.grad ? "y" : "x", k.grad ? 1 : 0, false, teams.wide);
+  if (k.grad) name_arg(p, info, "dy", 2, false, teams.wide);
+  name_arg(p, info, k.grad ? "dx" : "y", k.grad ? 3 : 1, true, teams.wide);
   return {{std::move(p)}, {}};
 }
 
 Parts cross_entropy_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   const std::int64_t rows = k.arg_dims[0][0], cols = k.arg_dims[0][1];
+  const RowTeams teams = row_teams(rows, cols, cols % 4 == 0);
+  Part p = row_part(k.grad ? templates::cross_entropy_grad : templates::cross_entropy,
+                    k.grad ? "cross entropy gradient" : "cross entropy", teams, {});
+  print_units(p.body, teams);
+  p.body = row_text(p.body, teams);
+  name_arg(p, info, "x", 0, false, teams.wide);
+  name_arg(p, info, "target_ids", 1, false);
   if (!k.grad) {
-    Part p = row_part(templates::cross_entropy, "cross entropy", rows, cols, row_threads(cols), {});
-    name_arg(p, info, "x", 0, false);
-    name_arg(p, info, "target_ids", 1, false);
     name_arg(p, info, "nll", 2, true);
     name_arg(p, info, "lse", 3, true);
     return {{std::move(p)}, {}};
   }
-  Part p = template_part(templates::cross_entropy_grad, "cross entropy gradient", {{"R", num(rows)}, {"C", num(cols)}});
   p.workgroup_size = 128;
-  p.workgroups = ceil_div(rows * cols, 128);
-  name_arg(p, info, "x", 0, false);
-  name_arg(p, info, "target_ids", 1, false);
+  p.workgroups = ceil_div(teams.rows * teams.units, 128);
   name_arg(p, info, "lse", 3, false);
   name_arg(p, info, "dnll", 4, false);
-  name_arg(p, info, "dx", 5, true);
+  name_arg(p, info, "dx", 5, true, teams.wide);
   return {{std::move(p)}, {}};
 }
 
-// Arguments: x, gamma, [beta] → y, [mean], rstd; gradient: those, dy → dx, dgamma, [dbeta].
-Parts norm_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
-  const bool layer = k.composite == Composite::kLayerNorm;
-  const std::int64_t rows = k.arg_dims[0][0], cols = k.arg_dims[0][1];
-  const int threads = row_threads(cols), y = layer ? 3 : 2, mean = 4, rstd = layer ? 5 : 3;
-  const Constant is_layer{"LAYER", layer ? "true" : "false"};
-  if (!k.grad) {
-    Part p = row_part(templates::norm, layer ? "layer norm" : "rms norm", rows, cols, threads,
-                      {is_layer, {"EPS", number(k.attrs.eps)}});
-    replace(p.body, "@beta", layer ? " + $beta[c]" : "");
-    replace(p.body, "@mean", layer ? "\n  $mean_out[row] = mean;" : "");
-    name_arg(p, info, "x", 0, false);
-    name_arg(p, info, "gamma", 1, false);
-    if (layer) name_arg(p, info, "beta", 2, false);
-    name_arg(p, info, "y", y, true);
-    if (layer) name_arg(p, info, "mean_out", mean, true);
-    name_arg(p, info, "rstd_out", rstd, true);
-    return {{std::move(p)}, {}};
-  }
-  // Few enough chunks that their sum is quick, enough to fill a GPU.
-  const std::int64_t each = std::max<std::int64_t>(ceil_div(rows, 256), std::min<std::int64_t>(rows, 4)),
-                     chunks = ceil_div(rows, each);
-  Parts result;
-  result.scratch = {{(layer ? 2 : 1) * chunks * cols}};
-  const int scratch = static_cast<int>(info.size()), dy = rstd + 1;
-  Part p = row_part(
-      templates::norm_grad, layer ? "layer norm gradient" : "rms norm gradient", chunks, cols, threads,
-      {is_layer, {"R", num(rows)}, {"EACH", num(each)}, {"CHUNKS", num(chunks)}, {"OWN", num(ceil_div(cols, threads))}});
-  replace(p.body, "@mean", layer ? "$mean[row]" : "0.0");
-  name_arg(p, info, "x", 0, false);
-  name_arg(p, info, "gamma", 1, false);
-  if (layer) name_arg(p, info, "mean", mean, false);
-  name_arg(p, info, "rstd", rstd, false);
-  name_arg(p, info, "dy", dy, false);
-  name_arg(p, info, "dx", dy + 1, true);
-  std::vector<ArgInfo> more = info;
-  more.push_back({result.scratch[0][0], false, -1});
-  name_arg(p, more, "partial", scratch, true);
-  result.parts.push_back(std::move(p));
-  for (int i = 0; i < (layer ? 2 : 1); ++i)
-    result.parts.push_back(sum_chunks(more, scratch, i * chunks * cols, chunks, cols, dy + 2 + i));
-  return result;
-}
-
-// Arguments x1, x2, … → scalar: the chunks of all arrays leave their sums side by side, and a last part adds them.
+// Arguments x1, x2, … → scalar: the chunks of all arrays leave their sums side by side, and a last part adds them and runs the
+// epilogue, whose arguments follow.
 Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   constexpr std::int64_t kThreads = 256, kMostChunks = 512;
   Parts result;
-  const int scratch = static_cast<int>(info.size());
+  const int scratch = static_cast<int>(info.size()), out = static_cast<int>(k.arg_dims.size()) - 1;
   std::int64_t total = 0;
   std::vector<Part> parts;
-  for (std::size_t i = 0; i + 1 < info.size(); ++i) {
-    const bool wide = info[i].elements % 4 == 0;
-    const std::int64_t n = wide ? info[i].elements / 4 : info[i].elements;
+  for (int i = 0; i < out; ++i) {
+    const std::int64_t elements = info[static_cast<std::size_t>(i)].elements;
+    const bool wide = elements % 4 == 0;
+    const std::int64_t n = wide ? elements / 4 : elements;
     const std::int64_t chunks = std::clamp<std::int64_t>(ceil_div(n, 4 * kThreads), 1, kMostChunks), each = ceil_div(n, chunks);
-    Part p = row_part(templates::sum_squares, "sum of squares", chunks, 0, kThreads,
-                      {{"N", num(n)}, {"EACH", num(each)}, {"FIRST", num(total)}});
-    replace(p.body, "vec4f(0.0)", wide ? "vec4f(0.0)" : "0.0");
-    replace(p.body, "@fold", wide ? "(sum.x + sum.y) + (sum.z + sum.w)" : "sum");
-    name_arg(p, info, "x", static_cast<int>(i), false, wide);
+    const RowTeams team{.rows = chunks, .wide = wide, .team = kThreads, .teams = 1};
+    Part p =
+        row_part(templates::sum_squares, "sum of squares", team, {{"N", num(n)}, {"EACH", num(each)}, {"FIRST", num(total)}});
+    name_arg(p, info, "x", i, false, wide);
     parts.push_back(std::move(p));
     total += chunks;
   }
@@ -161,20 +162,14 @@ Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     name_arg(p, more, "out", scratch, true);
     result.parts.push_back(std::move(p));
   }
-  (void)k;
-  Kernel sum;
-  sum.kind = KernelKind::kReduce;
-  sum.reduced = 1;
-  sum.body.space = {total};
-  sum.body.loads = {{scratch, {{1}, 0, {}}, false}};
-  Instr load;
-  load.kind = InstrKind::kLoad;
-  load.index = 0;
-  sum.body.code = {load};
-  sum.body.stores = {{static_cast<int>(info.size()) - 1, 0, {{}, 0, {}}}};
-  Parts last = reduce_parts(sum, more);
-  for (Part& p : last.parts) result.parts.push_back(std::move(p));
-  for (Dims& d : last.scratch) result.scratch.push_back(std::move(d));
+  Part sum = row_part(templates::sum_chunks, "sum", {.rows = 1, .team = kThreads, .teams = 1}, {{"N", num(total)}});
+  name_arg(sum, more, "x", scratch, false);
+  const bool epilogue = !k.body.code.empty(), stored = !epilogue || k.store_product;
+  if (stored) name_arg(sum, info, "out", out, true);
+  if (epilogue) use_epilogue_args(sum, k.body, info, out, false);
+  sum.body +=
+      std::string(stored ? "$out[0] = sum;\n" : "") + print_epilogue(sum, info, k.body, out, "sum", "0", "0", 1) + "}\n";
+  result.parts.push_back(std::move(sum));
   return result;
 }
 

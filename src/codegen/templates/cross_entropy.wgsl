@@ -1,18 +1,21 @@
-// nll = lse − x[target], lse = log Σ exp x; one workgroup a row. A target outside of the row gives 0.
+// nll = lse − x[target], lse = log Σ exp x; a team of $T invocations a row. A target outside of the row gives 0.
 // body
-let row = i32(wg);
-let at = row * $C;
+let lane = i32(lid) % $T;
+let row = i32(wg) * $ROWS + i32(lid) / $T;
+let at = min(row, $R - 1) * $U;
+@l let c@ = lane + @ * $T;
+@l var x@ = $V(-3.0e38); if (c@ < $U) { x@ = $x[at + c@]; }
 var top = -3.0e38;
-for (var c = i32(lid); c < $C; c += $T) { top = max(top, $x[at + c]); }
+@d top = max(top, $most(x@));
 top = $largest(top, lid);
 var sum = 0.0;
-for (var c = i32(lid); c < $C; c += $T) { sum += tg_exp($x[at + c] - top); }
+@d sum += $fold(#exp(x@ - top));
 sum = $total(sum, lid);
-if (lid == 0u) {
+if (row < $R && lane == 0) {
   let lse = top + tg_log(sum);
   let target_id = $target_ids[row];
   $lse[row] = lse;
   var nll = 0.0;
-  if (target_id >= 0 && target_id < $C) { nll = lse - $x[at + target_id]; }
+  if (target_id >= 0 && target_id < $C) { nll = lse - $x#one; }
   $nll[row] = nll;
 }

@@ -1,41 +1,26 @@
-// dx of rows first … last of a chunk, one after another; each invocation sums dgamma and dbeta of its columns on the way, and leaves
-// them at partial (CHUNKS, 2, C) for a second launch.
+// dx of the rows of a chunk, each team one after another; each invocation sums dgamma and dbeta of its columns on the way, the teams'
+// are added up and left at partial (2, CHUNKS, C) for later. Lines of @d as in norm.wgsl.
 // body
-let first = i32(wg) * $EACH;
-let last = min($R, first + $EACH);
-var dgamma: array<f32, $OWN>;
-var dbeta: array<f32, $OWN>;
-for (var row = first; row < last; row++) {
-  let at = row * $C;
-  let mean = @mean;
-  let rstd = $rstd[row];
+let lane = i32(lid) % $T;
+let team = i32(lid) / $T;
+@d let c@ = lane + @ * $T;
+@d var gamma@ = $V(0.0);
+@d if (c@ < $U) { gamma@ = $gamma[c@]; }
+@d var dgamma@ = $V(0.0);
+@d var dbeta@ = $V(0.0);
+for (var i = 0; i < $EACH; i++) {
+  let row = (i32(wg) * $EACH + i) * $ROWS + team;
+  let live = row < $R;
+  let mean = #mean;
+  let rstd = $rstd[min(row, $R - 1)];
+@d  var dy@ = $V(0.0);
+@d  var xhat@ = $V(0.0);
+@d  if (live && c@ < $U) { dy@ = $load_row(row, c@); xhat@ = ($x[row * $U + c@] - mean) * rstd; }
   var sum = 0.0;
-  var dot = 0.0;
-  for (var i = 0; i < $OWN; i++) {
-    let c = i32(lid) + i * $T;
-    if (c < $C) {
-      let dy = $dy[at + c];
-      let xhat = ($x[at + c] - mean) * rstd;
-      sum += dy * $gamma[c];
-      dot += dy * $gamma[c] * xhat;
-      dgamma[i] += dy * xhat;
-      dbeta[i] += dy;
-    }
-  }
+  var product = 0.0;
+@d  dgamma@ += dy@ * xhat@; dbeta@ += dy@; dy@ *= gamma@;
+@d  sum += $fold(dy@); product += $fold(dy@ * xhat@);
   if ($LAYER) { sum = $total(sum, lid) / f32($C); } else { sum = 0.0; }
-  dot = $total(dot, lid) / f32($C);
-  for (var i = 0; i < $OWN; i++) {
-    let c = i32(lid) + i * $T;
-    if (c < $C) {
-      let xhat = ($x[at + c] - mean) * rstd;
-      $dx[at + c] = rstd * ($dy[at + c] * $gamma[c] - sum - xhat * dot);
-    }
-  }
-}
-for (var i = 0; i < $OWN; i++) {
-  let c = i32(lid) + i * $T;
-  if (c < $C) {
-    $partial[i32(wg) * $C + c] = dgamma[i];
-    if ($LAYER) { $partial[($CHUNKS + i32(wg)) * $C + c] = dbeta[i]; }
-  }
+  product = $total(product, lid) / f32($C);
+@d  if (live && c@ < $U) { $store_row(row, c@, rstd * (dy@ - sum - xhat@ * product)); }
 }

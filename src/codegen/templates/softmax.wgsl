@@ -1,10 +1,14 @@
-// One workgroup a row of x (R,C).
+// Of each row of x (R,C), by a team of $T invocations.
 // body
-let at = i32(wg) * $C;
+let lane = i32(lid) % $T;
+let row = i32(wg) * $ROWS + i32(lid) / $T;
+let at = min(row, $R - 1) * $U;
+@l let c@ = lane + @ * $T;
+@l var x@ = $V(-3.0e38); if (c@ < $U) { x@ = $x[at + c@]; }
 var top = -3.0e38;
-for (var c = i32(lid); c < $C; c += $T) { top = max(top, $x[at + c]); }
+@d top = max(top, $most(x@));
 top = $largest(top, lid);
 var sum = 0.0;
-for (var c = i32(lid); c < $C; c += $T) { sum += tg_exp($x[at + c] - top); }
+@d sum += $fold(#exp(x@ - top));
 let scale = 1.0 / $total(sum, lid);
-for (var c = i32(lid); c < $C; c += $T) { $y[at + c] = tg_exp($x[at + c] - top) * scale; }
+@d if (row < $R && c@ < $U) { $y[at + c@] = #exp(x@ - top) * scale; }

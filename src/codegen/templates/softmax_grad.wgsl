@@ -1,7 +1,11 @@
-// dx = y ⊙ (dy − Σ y·dy), one workgroup a row.
+// dx = y ⊙ (dy − Σ y·dy), a team of $T invocations a row.
 // body
-let at = i32(wg) * $C;
+let lane = i32(lid) % $T;
+let row = i32(wg) * $ROWS + i32(lid) / $T;
+let at = min(row, $R - 1) * $U;
+@l let c@ = lane + @ * $T;
+@l var y@ = $V(0.0); var dy@ = $V(0.0); if (c@ < $U) { y@ = $y[at + c@]; dy@ = $dy[at + c@]; }
 var dot = 0.0;
-for (var c = i32(lid); c < $C; c += $T) { dot += $y[at + c] * $dy[at + c]; }
+@d dot += $fold(y@ * dy@);
 dot = $total(dot, lid);
-for (var c = i32(lid); c < $C; c += $T) { $dx[at + c] = $y[at + c] * ($dy[at + c] - dot); }
+@d if (row < $R && c@ < $U) { $dx[at + c@] = y@ * (dy@ - dot); }

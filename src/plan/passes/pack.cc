@@ -82,8 +82,14 @@ class Packer {
     for (std::size_t s = at; s < k; ++s) {
       PlanKernel& norm = plan_.kernels[s];
       if (!is_norm_of(norm, gradients)) continue;
-      norm.args = {packs[1].values[0], norm.args.back()};
-      norm.writes = {false, true};
+      // All gradients become one argument; the result and what an epilogue needs follow.
+      const auto inputs = static_cast<std::ptrdiff_t>(norm.kernel.arg_dims.size()) - 1;
+      norm.args.erase(norm.args.begin() + 1, norm.args.begin() + inputs);
+      norm.writes.erase(norm.writes.begin() + 1, norm.writes.begin() + inputs);
+      norm.args[0] = packs[1].values[0];
+      norm.kernel.arg_dims = {{packs[1].elements}, {}};
+      for (Load& load : norm.kernel.body.loads) load.arg -= static_cast<int>(inputs) - 1;
+      for (Store& store : norm.kernel.body.stores) store.arg -= static_cast<int>(inputs) - 1;
       norm.packed = true;
     }
     for (KernelPlan::Pack& p : packs) plan_.packs.push_back(std::move(p));
@@ -96,8 +102,8 @@ class Packer {
   static bool is_norm_of(const PlanKernel& k, const std::set<Id>& gradients) {
     if (k.kernel.kind != KernelKind::kComposite || k.kernel.composite != Composite::kSumSquares || k.packed) return false;
     std::set<Id> inputs;
-    for (std::size_t a = 0; a + 1 < k.args.size(); ++a) inputs.insert(id(k.args[a]));
-    return inputs == gradients && k.args.size() == gradients.size() + 1;
+    for (std::size_t a = 0; a + 1 < k.kernel.arg_dims.size(); ++a) inputs.insert(id(k.args[a]));
+    return inputs == gradients && k.kernel.arg_dims.size() == gradients.size() + 1;
   }
 
   bool lives_in_arena(Value v) const {

@@ -17,13 +17,15 @@ var delta = 0.0;
 @d var dq@ = vec4f(0.0);
 let lse = $lse[(b * $H + h) * $T + min(i, $T - 1)];
 let end = select($T, min($T, (block + 1) * 32), $CAUSAL);
+@e let e@ = i32(lid) + @ * 32 * $S;
+@e var key@ = $load_qkv(k_at + min(e@ / $DV, $T - 1) * $W, e@ % $DV);
+@e var value@ = $load_qkv(k_at + min(e@ / $DV, $T - 1) * $W + $KV * $D, e@ % $DV);
 for (var k0 = 0; k0 < end; k0 += $BK) {
-  for (var e = i32(lid); e < $BK * $DV; e += 32 * $S) {
-    let at = k_at + min(k0 + e / $DV, $T - 1) * $W;
-    $tile_a[e] = $load_qkv(at, e % $DV);
-    $tile_b[e] = $load_qkv(at + $KV * $D, e % $DV);
-  }
+@e  if (e@ < $BK * $DV) { $tile_a[e@] = key@; $tile_b[e@] = value@; }
   workgroupBarrier();
+@e  let at@ = k_at + min(k0 + $BK + e@ / $DV, $T - 1) * $W;
+@e  key@ = $load_qkv(at@, e@ % $DV);
+@e  value@ = $load_qkv(at@ + $KV * $D, e@ % $DV);
   for (var j = team * $OWN; j < (team + 1) * $OWN; j++) {
     var s = 0.0;
     var dp = 0.0;
@@ -35,4 +37,3 @@ for (var k0 = 0; k0 < end; k0 += $BK) {
   }
   workgroupBarrier();
 }
-@d $add[lid] = dq@; workgroupBarrier(); if (team == 0 && i < $T) { var v = $add[me]; for (var t = 1; t < $S; t++) { v += $add[me + 32 * t]; } $put_dqkv(row * $W + h * $D, @, v); } workgroupBarrier();

@@ -1,6 +1,7 @@
 // A workgroup owns 32 queries; each of its $S teams of 32 invocations walks a part of the keys, which pass through workgroup memory
 // a tile at a time, four a round. Softmax goes along (Milakov & Gimelshein 2018): scores are never stored. In the end the teams'
-// results are added up. Lines of @d stand once for each four of a head's numbers.
+// results are added up. Lines of @d stand once for each four of a head's numbers, lines of @e for each of an invocation's vectors of a
+// tile, which it requests while the tile before is in use.
 // body
 let blocks = ($T + 31) / 32;
 let block = i32(wg) % blocks;
@@ -16,13 +17,15 @@ let k_at = b * $T * $W + ($H + h / $G) * $D;
 var top = -1.0e30;
 var sum = 0.0;
 let end = select($T, min($T, (block + 1) * 32), $CAUSAL);
+@e let e@ = i32(lid) + @ * 32 * $S;
+@e var key@ = $load_qkv(k_at + min(e@ / $DV, $T - 1) * $W, e@ % $DV);
+@e var value@ = $load_qkv(k_at + min(e@ / $DV, $T - 1) * $W + $KV * $D, e@ % $DV);
 for (var k0 = 0; k0 < end; k0 += $BK) {
-  for (var e = i32(lid); e < $BK * $DV; e += 32 * $S) {
-    let at = k_at + min(k0 + e / $DV, $T - 1) * $W;
-    $tile_a[e] = $load_qkv(at, e % $DV);
-    $tile_b[e] = $load_qkv(at + $KV * $D, e % $DV);
-  }
+@e  if (e@ < $BK * $DV) { $tile_a[e@] = key@; $tile_b[e@] = value@; }
   workgroupBarrier();
+@e  let at@ = k_at + min(k0 + $BK + e@ / $DV, $T - 1) * $W;
+@e  key@ = $load_qkv(at@, e@ % $DV);
+@e  value@ = $load_qkv(at@ + $KV * $D, e@ % $DV);
   for (var j = team * $OWN; j < (team + 1) * $OWN; j += 4) {
     var s = vec4f(0.0);
 @d    s += vec4f(dot(q@, $tile_a[j * $DV + @]), dot(q@, $tile_a[(j + 1) * $DV + @]), dot(q@, $tile_a[(j + 2) * $DV + @]), dot(q@, $tile_a[(j + 3) * $DV + @]));
@@ -48,5 +51,4 @@ workgroupBarrier();
 sum = $sums[me];
 for (var t = 1; t < $S; t++) { sum += $sums[me + 32 * t]; }
 let scale = 1.0 / sum;
-@d $add[lid] = acc@ * weight; workgroupBarrier(); if (team == 0 && i < $T) { var v = $add[me]; for (var t = 1; t < $S; t++) { v += $add[me + 32 * t]; } $put_out((b * $T + i) * $H * $D + h * $D, @, v * scale); } workgroupBarrier();
 if (team == 0 && i < $T) { $lse[(b * $H + h) * $T + i] = highest + tg_log(sum); }
