@@ -22,6 +22,8 @@ struct Caps {
   // False: no kernel may write a buffer that it reads; updated parameters and states are written beside the old ones, and
   // exchanged with them after the run.
   bool update_in_place = true;
+  // Not products alone may end in elementwise work on their result: also gathers, gradients of norms (dx), sums of squares.
+  bool epilogues = false;
   bool fuse = true;      // false: every operation is a kernel of its own (NOFUSE)
   bool arena = true;     // false: no two activations share memory (NOARENA)
 

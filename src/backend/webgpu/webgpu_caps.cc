@@ -7,6 +7,7 @@ Caps webgpu_caps() {
   caps.shaders = true;
   caps.claims.set();
   caps.claims_grad.set();
+  caps.epilogues = true;
   caps.gru_reset_before = false;
   caps.max_recurrent_units = 512;  // whose states and gates fit into workgroup memory
   // One place must not be bound twice in a launch that writes it.

@@ -74,8 +74,10 @@ void collapse(Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::kMap: join_dims(body, flags); return;
     case KernelKind::kContract:
-      if (body.code.empty()) return;
-      flags.back() = 1;  // the last dimension stays n
+    case KernelKind::kGather:
+    case KernelKind::kComposite:
+      if (body.code.empty() || body.space.empty()) return;
+      flags.back() = 1;  // the last dimension stays the row
       if (body.space.back() == 1) return;
       join_dims(body, flags);
       return;
@@ -99,9 +101,7 @@ void collapse(Kernel& kernel) {
       strides.erase(strides.begin() + first, strides.begin() + first + kernel.reduced);
       return;
     }
-    case KernelKind::kGather:
     case KernelKind::kSegmentSum:
-    case KernelKind::kComposite:
     case KernelKind::kShader: return;
   }
 }

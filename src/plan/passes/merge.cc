@@ -1,9 +1,10 @@
-// Kernel fusion across stored values: an elementwise kernel that reads a product (or another elementwise kernel's result)
-// element for element joins the kernel that makes it, which saves a launch and one trip through memory.
+// Kernel fusion across stored values: an elementwise kernel that reads a product (the result of another kernel that takes an epilogue,
+// or of an elementwise one) element for element joins the kernel that makes it, which saves a launch and one trip through memory.
 #include <algorithm>
 #include <map>
 #include <queue>
 
+#include "codegen/printer.h"
 #include "plan/lower.h"
 #include "plan/passes.h"
 
@@ -16,9 +17,10 @@ class Merger {
 
   void run() {
     index();
-    for (KernelKind kind : {KernelKind::kContract, KernelKind::kMap}) {
+    for (KernelKind kind : {KernelKind::kContract, KernelKind::kGather, KernelKind::kComposite, KernelKind::kMap}) {
       for (std::size_t p = 0; p < kernels_.size(); ++p) {
         if (kernels_[p].kernel.kind != kind || gone(p)) continue;
+        if (!takes_epilogue(kernels_[p].kernel)) continue;
         for (std::size_t c = 0; c < kernels_.size(); ++c)  // a consumer may stand before: merged into an earlier producer
           if (c != p && !gone(c) && kernels_[c].kernel.kind == KernelKind::kMap && reads_result_of(c, p) && try_merge(p, c))
             index();
@@ -30,6 +32,27 @@ class Merger {
  private:
   static std::pair<int, int> id(Value v) { return {v.node, v.out}; }
   bool gone(std::size_t k) const { return kernels_[k].args.empty(); }
+
+  bool takes_epilogue(const Kernel& k) const {
+    if (k.kind == KernelKind::kContract || k.kind == KernelKind::kMap) return true;
+    if (!caps_.epilogues) return false;
+    return k.kind == KernelKind::kGather || is_norm_gradient(k) ||
+           (k.kind == KernelKind::kComposite && k.composite == Composite::kSumSquares);
+  }
+  static bool is_norm_gradient(const Kernel& k) {
+    return k.kind == KernelKind::kComposite && k.grad &&
+           (k.composite == Composite::kLayerNorm || k.composite == Composite::kRmsNorm);
+  }
+  // The argument whose rows an epilogue runs over: C of a product, dx of a norm.
+  static std::size_t result_arg(const Kernel& k) {
+    if (k.kind != KernelKind::kComposite) return 2;
+    if (is_norm_gradient(k)) return k.composite == Composite::kLayerNorm ? 7 : 5;
+    return k.arg_dims.size() - 1;
+  }
+  static Dims result_dims(const Kernel& k) {
+    const Contract& c = k.contract;
+    return k.kind == KernelKind::kContract ? Dims{c.batch * c.m, c.n} : k.arg_dims[result_arg(k)];
+  }
 
   void index() {
     producer_.clear();
@@ -75,11 +98,14 @@ class Merger {
     PlanKernel& from = kernels_[p];
     PlanKernel& into = kernels_[c];
     const Body& body = into.kernel.body;
-    const bool product = from.kernel.kind == KernelKind::kContract;
+    const bool product = from.kernel.kind != KernelKind::kMap;
     if (product) {
-      const Contract& k = from.kernel.contract;
-      if (body.space.empty() || body.space.back() != k.n || num_elements(body.space) != k.batch * k.m * k.n) return false;
+      const Dims rows = result_dims(from.kernel);
+      if (num_elements(body.space) != num_elements(rows)) return false;
+      if (!rows.empty() && (body.space.empty() || body.space.back() != rows.back())) return false;
       if (!from.kernel.body.code.empty() && from.kernel.body.space != body.space) return false;
+      // A norm goes by fours where it can, which an epilogue must not spoil.
+      if (is_norm_gradient(from.kernel) && rows[1] % 4 == 0 && !codegen::widens(body)) return false;
     } else if (body.space != from.kernel.body.space) {
       return false;
     }
@@ -89,7 +115,7 @@ class Merger {
       const auto found = producer_.find(id(v));
       if (found == producer_.end() || found->second != p) continue;
       if (l.ids || !is_dense(l.at, body.space) || l.at.offset != 0) return false;
-      if (!(product && v == from.args[2]) && !stored_dense(from, v)) return false;
+      if (!(product && v == from.args[result_arg(from.kernel)]) && !stored_dense(from, v)) return false;
     }
     // No third kernel may stand between.
     for (std::size_t s : sources(c)) {
@@ -108,6 +134,16 @@ class Merger {
   }
 
   bool too_many(const PlanKernel& from, const PlanKernel& into) const {
+    // Sums of squares bind their inputs elsewhere.
+    if (from.kernel.kind == KernelKind::kComposite && !is_norm_gradient(from.kernel))
+      return static_cast<int>(from.args.size() - from.kernel.arg_dims.size() + into.args.size()) + 1 > caps_.max_args;
+    if (from.kernel.kind == KernelKind::kComposite) {
+      // What a norm's gradient binds: x, gamma, mean, rstd, dy, partial sums of dgamma and dbeta, and dx or what it becomes.
+      const std::size_t own = from.kernel.composite == Composite::kLayerNorm ? 7 : 6;
+      const std::size_t more = from.args.size() - from.kernel.arg_dims.size() + into.args.size() - 1;
+      const bool dx_stays = needed_elsewhere(from.args[result_arg(from.kernel)], from, into);
+      return static_cast<int>(own + more) - (dx_stays ? 0 : 1) > caps_.max_args;
+    }
     const auto reads =
         std::count(from.writes.begin(), from.writes.end(), false) + std::count(into.writes.begin(), into.writes.end(), false);
     const auto writes =
@@ -117,7 +153,7 @@ class Merger {
 
   // Appends the consumer's code to the producer's and empties the consumer.
   void join(PlanKernel& from, PlanKernel& into) {
-    const bool product = from.kernel.kind == KernelKind::kContract;
+    const bool product = from.kernel.kind != KernelKind::kMap;
     Body& body = from.kernel.body;
     const Body& more = into.kernel.body;
     if (product && body.code.empty()) body.space = more.space;
@@ -163,24 +199,25 @@ class Merger {
     drop_unread_results(from);
   }
 
-  bool needed_elsewhere(Value v, const PlanKernel& maker) const {
+  bool needed_elsewhere(Value v, const PlanKernel& maker, const PlanKernel& reader) const {
     for (const PlanKernel& k : kernels_)
-      if (&k != &maker && std::find(k.args.begin(), k.args.end(), v) != k.args.end()) return true;
+      if (&k != &maker && &k != &reader && std::find(k.args.begin(), k.args.end(), v) != k.args.end()) return true;
     for (const KernelPlan::Copy& c : plan_.copies)
       if (c.from == v) return true;
     return false;
   }
 
   void drop_unread_results(PlanKernel& k) {
-    if (k.kernel.kind == KernelKind::kContract) {
-      if (!k.kernel.store_product || k.kernel.body.stores.empty() || needed_elsewhere(k.args[2], k)) return;
+    if (k.kernel.kind != KernelKind::kMap) {
+      const std::size_t result = result_arg(k.kernel);
+      if (!k.kernel.store_product || k.kernel.body.stores.empty() || needed_elsewhere(k.args[result], k, k)) return;
       // The product itself goes to the place of a result of the same shape, which then overwrites it.
       for (Store& s : k.kernel.body.stores) {
         if (!is_dense(s.at, k.kernel.body.space) || s.at.offset != 0) continue;
         const auto old = static_cast<std::size_t>(s.arg);
-        k.args[2] = k.args[old];
+        k.args[result] = k.args[old];
         k.kernel.store_product = false;
-        s.arg = 2;
+        s.arg = static_cast<int>(result);
         remove_arg(k, old);
         return;
       }
@@ -189,7 +226,7 @@ class Merger {
     std::vector<Store>& stores = k.kernel.body.stores;
     for (std::size_t s = stores.size(); s-- > 0;) {
       const auto arg = static_cast<std::size_t>(stores[s].arg);
-      if (stores.size() == 1 || needed_elsewhere(k.args[arg], k)) continue;
+      if (stores.size() == 1 || needed_elsewhere(k.args[arg], k, k)) continue;
       stores.erase(stores.begin() + static_cast<std::ptrdiff_t>(s));
       remove_arg(k, arg);
     }
