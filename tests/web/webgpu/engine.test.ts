@@ -33,6 +33,10 @@ test('the table of ops: all others', { timeout: kPatience }, () =>
 test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', { timeout: kPatience }, (kind) =>
   passes(browser, options.file, `*ForecasterParity.*/${kind}_webgpu`, 3),
 );
-test.each(['tiny', 'small'])('GPT %s trains as on the CPU', { timeout: kPatience }, (preset) =>
-  passes(browser, options.file, `*GptParity.*/${preset}_webgpu`, 2),
+test('GPT tiny trains as on the CPU', { timeout: kPatience }, () =>
+  passes(browser, options.file, '*GptParity.*/tiny_webgpu', 2),
+);
+// Its gradients are compared natively: the oracle takes minutes for them in WebAssembly.
+test('GPT small trains as on the CPU', { timeout: kPatience }, () =>
+  passes(browser, options.file, '*GptParity.Losses/small_webgpu', 1),
 );

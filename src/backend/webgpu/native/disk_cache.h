@@ -24,8 +24,6 @@ class DiskCache {
   std::vector<std::uint8_t> load(Bytes key) const;
   void store(Bytes key, Bytes value) const;
 
-  const std::filesystem::path& folder() const { return folder_; }
-
  private:
   std::filesystem::path file_of(Bytes key) const;
 
