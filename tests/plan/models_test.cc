@@ -5,8 +5,9 @@
 #include <map>
 
 #include "engine/engine.h"
+#include "graph/recompute.h"
 #include "models/forecaster.h"
-#include "models/gpt.h"
+#include "models/language_model.h"
 #include "plan/plan.h"
 
 namespace tabgrad {
@@ -47,6 +48,30 @@ TEST(GptPlan, PeakMemory) {
                                                 {"xl", 224.5}, {"huge", 546},   {"massive", 680}, {"mega", 681}};
   for (const GptConfig& c : gpt_presets())
     EXPECT_LE(static_cast<double>(cost_of(build_gpt(c)).peak_bytes), megabytes.at(c.name) * 1e6) << c.name;
+}
+
+// Activations computed again: what is left is a layer's own and every layer's input, for at most one more forward pass of work.
+TEST(LmPlan, RecomputingSavesActivations) {
+  for (const char* preset : {"medium", "large", "xl", "huge"})
+    for (const LmKind kind : {LmKind::kGpt, LmKind::kLstm, LmKind::kGru}) {
+      LmConfig c = lm_preset(preset, kind);
+      if (c.recurrent()) c.layers = 4;
+      std::int64_t arena[2];
+      double flops[2];
+      for (const bool again : {false, true}) {
+        BuiltModel model = build_lm(c, gpt_optimizer(), kGptClipNorm, 1);
+        if (again) model.entries[0].graph = recompute(model.entries[0].graph, lm_layer_names(c));
+        const Program program = compile({model.entries[0]}, device_caps({}), "cpu");
+        arena[again] = memory_use(program).arena;
+        flops[again] = 0;
+        for (const Launch& l : program.entries.front().launches) flops[again] += l.flops;
+      }
+      const std::string name = str(preset, " ", lm_kind_name(kind));
+      // Gradients of all weights stay, and those of recurrent nets are many for their activations.
+      EXPECT_LT(static_cast<double>(arena[1]), (c.recurrent() ? 0.75 : 0.5) * static_cast<double>(arena[0])) << name;
+      EXPECT_GT(flops[1], flops[0]) << name;
+      EXPECT_LT(flops[1], 1.34 * flops[0]) << name;
+    }
 }
 
 // The defaults with calendar columns: batch 64, evaluation in batches of 256.

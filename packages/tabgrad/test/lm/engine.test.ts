@@ -197,7 +197,7 @@ test('tokens are kept for another time, and taken for the same text only', async
   expect(
     again(
       kText,
-      bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 1 : byte)),
+      bytes.map((byte, i) => (i === bytes.length - 4 ? byte ^ 1 : byte)),
     ),
   ).toBeNull();
 });
@@ -208,7 +208,8 @@ test.each(['lstm', 'gru'])(
     const other = await load();
     other.call('lm.tokenizer', { kind: 'byte' });
     read(other);
-    const settings = { ...kSettings, model: { kind, name: 'tiny', width: 20 } };
+    const training = { ...kSettings.training, steps: 40, learning_rate: 0.01 };
+    const settings = { model: { kind, name: 'tiny', width: 20 }, training };
     other.call('lm.train', { settings, from: false });
     const { validationLoss } = finish(other);
     expect(validationLoss.at(-1)).toBeLessThan(validationLoss[0]! - 0.5);
