@@ -218,7 +218,9 @@ test(
     const { page } = site;
     await page.getByLabel('Begin with').selectOption('random');
     await page.getByLabel('Kind', { exact: true }).selectOption('lstm');
+    await page.getByLabel('Size', { exact: true }).selectOption('tiny');
     await expect.poll(() => page.locator('.plan').innerText()).toMatch(/82,432 parameters/);
+    await page.getByText('More settings').click();
     await choose(page, 'Width', '32');
     await page.getByLabel('Schedule', { exact: true }).selectOption('linear');
     await page.getByLabel('Compute activations again').selectOption('true');
