@@ -140,7 +140,6 @@ BuiltModel build_gpt_generation(const GptConfig& c, bool for_sampling) {
   });
   give_logits(g, "decode", body.logits(x), for_sampling);
   model.entries.push_back({"decode", std::move(g)});
-  if (for_sampling) model.entries.push_back(sampling_entry(c.vocabulary));
   return model;
 }
 

@@ -36,7 +36,7 @@ LogitsOf gpt_logits(const GptConfig& config);
 // step over that many batches (nn/train_step.h).
 BuiltModel build_gpt(const GptConfig& config, const OptimizerConfig& optimizer = gpt_optimizer(),
                      double clip_norm = kGptClipNorm, std::int64_t accumulate = 1);
-// prefill and decode; for_sampling: and sample (models/lm_entries.h).
+// prefill and decode. for_sampling: their logits stay, for sampling_entry (models/lm_entries.h) beside them.
 BuiltModel build_gpt_generation(const GptConfig& config, bool for_sampling = false);
 // layer: from 0.
 BuiltModel build_gpt_attention(const GptConfig& config, std::int64_t layer);

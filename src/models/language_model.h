@@ -27,7 +27,7 @@ void check_lm(const LmConfig& config);
 
 // train_step (or accumulate and apply) and evaluate, as build_gpt.
 BuiltModel build_lm(const LmConfig& config, const OptimizerConfig& optimizer, double clip_norm, std::int64_t accumulate);
-// prefill and decode; for_sampling: and sample (models/lm_entries.h).
+// prefill and decode. for_sampling: their logits stay, for sampling_entry (models/lm_entries.h) beside them.
 BuiltModel build_lm_generation(const LmConfig& config, bool for_sampling = false);
 BuiltModel build_lm_gradients(const LmConfig& config);
 

@@ -88,7 +88,6 @@ BuiltModel build_recurrent_lm_generation(const GptConfig& c, CellKind cell, bool
                            .end = [&](const std::string&, const RecurrentState& states) { keep(g, cache, states, {}); }});
   give_logits(g, "decode", head(b, c, h), for_sampling);
   model.entries.push_back({"decode", std::move(g)});
-  if (for_sampling) model.entries.push_back(sampling_entry(c.vocabulary));
   return model;
 }
 

@@ -26,7 +26,9 @@ int generate(const GenerateOptions& o) {
   const SessionOptions options = session_options(o.common);
   if (o.max_tokens < 1) fail("--max-tokens ", o.max_tokens, " is not possible: give a whole number from 1.");
   const LmModel model = read_lm_folder(o.model);
-  Session session = make_session(build_lm_generation(model.config, o.sampling.on_device).entries, options);
+  BuiltModel generation = build_lm_generation(model.config, o.sampling.on_device);
+  if (o.sampling.on_device) generation.entries.push_back(sampling_entry(model.config.vocabulary));
+  Session session = make_session(generation.entries, options);
   for (const auto& [name, value] : model.weights) session.write(name, value);
   SamplingOptions sampling = o.sampling;
   sampling.seed = o.common.seed;

@@ -95,7 +95,8 @@ TEST(DeviceSampling, TheGeneratorWritesTheSameGreedily) {
     c.layers = 1;
     c.width = 24;
     c.context = 12;
-    const BuiltModel model = build_lm_generation(c, true);
+    BuiltModel model = build_lm_generation(c, true);
+    model.entries.push_back(sampling_entry(c.vocabulary));
     Session session = make_session(model.entries, {.threads = 2});
     write_initial_values(session, model.parameters, 1);
     std::vector<std::vector<std::int32_t>> texts;
