@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/bench/timing.h"
 #include "data/tokenizer/bpe_trainer.h"
 #include "data/tokenizer/stream.h"
 #include "data/tokenizer/tokenizer.h"
-#include "timing.h"
 
 namespace tabgrad::bench {
 namespace {

@@ -40,5 +40,6 @@ void add_train_lm(CLI::App& train, Command& command);  // likewise
 void add_forecast(CLI::App& app, Command& command);
 void add_export(CLI::App& app, Command& command);
 void add_generate(CLI::App& app, Command& command);
+void add_bench(CLI::App& app, Command& command);
 
 }  // namespace tabgrad::cli

@@ -1,7 +1,6 @@
 // tabgrad devices: where this build can compute, and with what.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -10,21 +9,11 @@
 #include "backend/webgpu/native/adapters.h"
 #include "base/threads.h"
 #include "cli/cli.h"
+#include "cli/machine.h"
 #include "cli/output.h"
 
 namespace tabgrad::cli {
 namespace {
-
-// The processor's name as Linux gives it; elsewhere nothing is known.
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
 
 void print(std::FILE* out, const webgpu::AdapterFacts& a) {
   std::string features;

@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   add_forecast(app, command);
   add_export(app, command);
   add_generate(app, command);
+  add_bench(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help

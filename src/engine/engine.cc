@@ -76,6 +76,12 @@ Caps device_caps(const SessionOptions& options) {
     caps.claims.reset();
     caps.claims_grad.reset();
   }
+  if (options.claim_alone) {
+    std::bitset<kCompositeCount> alone;
+    alone.set(static_cast<std::size_t>(*options.claim_alone));
+    caps.claims &= alone;
+    caps.claims_grad &= alone;
+  }
   caps.fuse = options.fuse && !flags::nofuse();
   caps.arena = options.arena && !flags::noarena();
   return caps;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct SessionOptions {
   int threads = 0;                               // 0: TABGRAD_THREADS or all cores
   std::shared_ptr<ThreadPool> pool{};            // in place of threads: for sessions that never run at the same time
   bool fuse = true, claim = true, arena = true;  // also switched off by TABGRAD_NOFUSE, _NOCLAIM, _NOARENA
+  std::optional<Composite> claim_alone{};        // of all composites only this one may be claimed: for ablations
 };
 
 class Session {

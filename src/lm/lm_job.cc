@@ -87,9 +87,13 @@ StepCost step_cost(const Program& program, const LmSettings& settings) {
     const bool repeated = entry.name == "accumulate";
     if (!repeated && entry.name != "train_step" && entry.name != "apply") continue;
     const std::int64_t times = repeated ? settings.training.accumulate : 1;
-    for (const Launch& launch : entry.launches) cost.flops += launch.flops * static_cast<double>(times);
+    for (LaunchWork w : work_of(program, entry.name)) {
+      w.count *= static_cast<double>(times);
+      cost.work.push_back(w);
+    }
     cost.launches += static_cast<std::int64_t>(entry.launches.size()) * times;
   }
+  cost.flops = total_flops(cost.work);
   return cost;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cost/cost_model.h"
 #include "engine/engine.h"
 #include "lm/corpus.h"
 #include "lm/generator.h"
@@ -41,6 +42,7 @@ double step_tokens(const LmSettings& settings);  // seen in one step
 struct StepCost {
   double flops = 0;
   std::int64_t launches = 0;
+  StepWork work;
 };
 StepCost step_cost(const Program& program, const LmSettings& settings);
 // What the person should know before it starts: passes over the text, a text too small for the model.

@@ -1,9 +1,12 @@
-// bench kernels: the CPU target's kernels at the presets' shapes; matrix products against OpenBLAS in the same process.
-// The recurrent sequences have a program of their own (lstm.cc). See timing.h for how it is timed.
+// tabgrad bench kernels: the CPU target's kernels at the presets' shapes; matrix products against OpenBLAS in the same process, where
+// the machine has it. See timing.h for how it is timed.
+#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "backend/cpu/kernels.h"
-#include "timing.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/timing.h"
+#include "cli/output.h"
 
 namespace tabgrad::bench {
 namespace {
@@ -11,19 +14,9 @@ namespace {
 using std::int64_t;
 using namespace tabgrad::cpu;
 
-struct Context {
-  ThreadPool& pool;
-  const OpenBlas& peer;
-  Report& report;
-  std::string only;
-  std::vector<double> ratios;
-
-  bool wanted(const std::string& name) const { return only.empty() || name.find(only) != std::string::npos; }
-};
-
 enum class Form { kPlain, kTransposedB, kTransposedA };
 
-void gemm_row(Context& c, const std::string& group, int64_t m, int64_t n, int64_t k, Form form) {
+void gemm_row(KernelBench& c, const std::string& group, int64_t m, int64_t n, int64_t k, Form form) {
   const char* forms[] = {"A·B", "A·Bt", "At·B"};
   const std::string name =
       group + " " + forms[static_cast<int>(form)] + " " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
@@ -55,7 +48,7 @@ void gemm_row(Context& c, const std::string& group, int64_t m, int64_t n, int64_
   }
   const auto times = alternate(sides);
   const double gflop = 2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  Row row{"kernels", name, m, n, k, c.pool.threads(), times[0], gflop / (times[0].median * 1e-3)};
+  Row row{name, m, n, k, c.pool.threads(), times[0], gflop / (times[0].median * 1e-3)};
   if (times.size() > 1) {
     row.peer_gflops = gflop / (times[1].median * 1e-3);
     row.ratio = row.gflops / row.peer_gflops;
@@ -65,19 +58,20 @@ void gemm_row(Context& c, const std::string& group, int64_t m, int64_t n, int64_
 }
 
 // A kernel limited by memory: `bytes` are those it must read and write.
-void memory_row(Context& c, const std::string& name, int64_t rows, int64_t cols, double bytes,
+void memory_row(KernelBench& c, const std::string& name, int64_t rows, int64_t cols, double bytes,
                 const std::function<void()>& run) {
   if (!c.wanted(name)) return;
   const Timing t = alternate({run})[0];
-  c.report.add({"kernels", name, rows, cols, 0, c.pool.threads(), t, 0, bytes * 1e-9 / (t.median * 1e-3)});
+  c.report.add({name, rows, cols, 0, c.pool.threads(), t, 0, bytes * 1e-9 / (t.median * 1e-3)});
 }
 
-void geometric_mean(Context& c, const char* what) {
+void geometric_mean(KernelBench& c, const char* what) {
   if (c.ratios.empty()) return;
   double sum = 0;
   for (const double r : c.ratios) sum += std::log(r);
-  std::printf("-- %s, %d threads: %.3f of OpenBLAS (geometric mean of %zu)\n", what, c.pool.threads(),
-              std::exp(sum / static_cast<double>(c.ratios.size())), c.ratios.size());
+  c.report.say(str(what, ", ", c.pool.threads(),
+                   " threads: ", cli::fixed(std::exp(sum / static_cast<double>(c.ratios.size())), 3),
+                   " of OpenBLAS (geometric mean of ", c.ratios.size(), ")"));
   c.ratios.clear();
 }
 
@@ -89,11 +83,11 @@ constexpr Preset kPresets[] = {{"tiny", 48, 3, 32, 16},      {"small", 96, 3, 64
                                {"large", 192, 6, 128, 12},   {"xl", 256, 8, 128, 8},   {"huge", 256, 8, 256, 8},
                                {"massive", 384, 12, 256, 4}, {"mega", 384, 12, 512, 2}};
 
-void products(Context& c) {
+void products(KernelBench& c) {
   for (const Preset& p : kPresets) {
     const int64_t tokens = p.context * p.batch, d = p.d;
     for (const int64_t wide : {3 * d, 4 * d}) {
-      gemm_row(c, p.name, tokens, wide, d, Form::kPlain);        // forward
+      gemm_row(c, p.name, tokens, wide, d, Form::kPlain);  // forward
       gemm_row(c, p.name, tokens, d, wide, Form::kTransposedB);  // dX = dY·Wt
       gemm_row(c, p.name, d, wide, tokens, Form::kTransposedA);  // dW = Xt·dY
     }
@@ -107,7 +101,7 @@ void products(Context& c) {
   geometric_mean(c, "512-2048 cubed");
 }
 
-void attention(Context& c) {
+void attention(KernelBench& c) {
   for (const Preset& p : kPresets) {
     const int64_t width = p.d, tokens = p.context * p.batch;
     const Buffer qkv = buffer(tokens * 3 * width, 1), dout = buffer(tokens * width, 2), out = buffer(tokens * width);
@@ -127,7 +121,7 @@ void attention(Context& c) {
       const std::string name = std::string("attention ") + pass + " " + p.name;
       if (!c.wanted(name)) return;
       const Timing t = alternate({run})[0];
-      c.report.add({"kernels", name, p.batch, s.t, width, c.pool.threads(), t, gflop / (t.median * 1e-3)});
+      c.report.add({name, p.batch, s.t, width, c.pool.threads(), t, gflop / (t.median * 1e-3)});
     };
     const Scratch memory{scratch.get(), floats};
     row("forward", 2 * product, [&] { attention_forward(s, out.get(), lse.get(), c.pool, memory); });
@@ -136,7 +130,7 @@ void attention(Context& c) {
   }
 }
 
-void rows(Context& c) {
+void rows(KernelBench& c) {
   for (const auto& [r, n] : {std::pair<int64_t, int64_t>{1024, 96}, {1536, 192}, {2048, 256}, {1024, 384}, {32768, 1024}}) {
     const std::string shape = " " + std::to_string(r) + "x" + std::to_string(n);
     const Buffer x = buffer(r * n, 1, 8.0f), dy = buffer(r * n, 2), y = buffer(r * n), gamma = buffer(n, 3),
@@ -165,7 +159,7 @@ void rows(Context& c) {
   }
 }
 
-void optimizers(Context& c) {
+void optimizers(KernelBench& c) {
   for (const int64_t n : {70464, 366432, 6416896, 25039872}) {
     const Buffer p = buffer(n, 1), g = buffer(n, 2), m = buffer(n, 3), v = buffer(n, 4, 0.0f);
     const Segment segment{p.get(), g.get(), m.get(), v.get(), n, 0.1f};
@@ -185,25 +179,49 @@ void optimizers(Context& c) {
   }
 }
 
-int main_of(int argc, char** argv) {
-  Options o;
-  if (!parse(argc, argv, o)) return 2;
-  Report report(o.json);
-  for (const int threads : o.threads) {
+struct KernelOptions : cli::BenchOptions {
+  std::vector<int> threads;
+  std::string only;
+};
+
+int run(const KernelOptions& o) {
+  Report report(cli::is_stdout(o.common.json) ? stderr : stdout);
+  for (const int threads : o.threads.empty() ? std::vector<int>{1, ThreadPool(0).threads()} : o.threads) {
     ThreadPool pool(threads);
     const OpenBlas peer(threads);
-    Context c{pool, peer, report, o.only, {}};
-    if (peer.sgemm() == nullptr) std::printf("-- no OpenBLAS found: no peer\n");
-    std::printf("-- %s, %d threads\n", instruction_set(), threads);
+    KernelBench c{pool, peer, report, o.only, {}};
+    if (peer.sgemm() == nullptr) report.say("no OpenBLAS found: no peer");
+    report.say(str(instruction_set(), ", ", threads, " threads"));
     products(c);
     attention(c);
     rows(c);
     optimizers(c);
+    recurrent_rows(c);
   }
-  return report.finish();
+  if (o.common.json.empty()) return cli::kOk;
+  Json json = cli::result_head("tabgrad-kernels/1", {});
+  json["instruction_set"] = instruction_set();
+  json["rows"] = report.json();
+  cli::write_output(o.common.json, json.dump(1) + "\n");
+  return cli::kOk;
 }
 
 }  // namespace
 }  // namespace tabgrad::bench
 
-int main(int argc, char** argv) { return tabgrad::bench::main_of(argc, argv); }
+namespace tabgrad::cli {
+
+void add_bench_kernels(CLI::App& bench, Command& command) {
+  CLI::App* sub =
+      bench.add_subcommand("kernels", "The CPU's kernels at the presets' shapes, beside OpenBLAS where there is one");
+  const auto o = std::make_shared<tabgrad::bench::KernelOptions>();
+  sub->add_option("--json", o->common.json, "Also write the result as JSON to FILE; - is standard output")->type_name("FILE");
+  sub->add_option("--threads", o->threads, "CPU threads, by comma [1 and all cores]")
+      ->check(CLI::Range(1, 256))
+      ->delimiter(',')
+      ->type_name("LIST");
+  sub->add_option("--only", o->only, "Kernels whose name has this in it")->type_name("TEXT");
+  sub->callback([&command, o] { command = [o] { return tabgrad::bench::run(*o); }; });
+}
+
+}  // namespace tabgrad::cli

@@ -1,7 +1,7 @@
-// bench lstm, kernel level: forward and backward of the LSTM and GRU sequences, and a whole layer's step around them (input
-// projection, its gradients, no optimizer). The figure L1 is a whole train step and is timed by the step benchmark.
+// tabgrad bench kernels, the recurrent ones: forward and backward of the LSTM and GRU sequences, and a whole layer's step around them
+// (input projection, its gradients, no optimizer). Whole train steps are timed by `tabgrad bench lstm`.
 #include "backend/cpu/kernels.h"
-#include "timing.h"
+#include "cli/bench/timing.h"
 
 namespace tabgrad::bench {
 namespace {
@@ -29,7 +29,8 @@ Gemm product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_m, int64
   return g;
 }
 
-void sequences(const Shape& z, ThreadPool& pool, Report& report) {
+void sequences(const Shape& z, KernelBench& c) {
+  ThreadPool& pool = c.pool;
   const int64_t h = z.units, rows = z.steps * z.batch;
   const Buffer x = buffer(rows * z.features, 1), wx = buffer(z.features * 4 * h, 2, 0.2f), wh = buffer(h * 4 * h, 3, 0.2f);
   const Buffer bias = buffer(4 * h, 4), xw = buffer(rows * 4 * h, 5), dh = buffer(rows * h, 6);
@@ -57,11 +58,12 @@ void sequences(const Shape& z, ThreadPool& pool, Report& report) {
   const Scratch scratch{memory.get(), floats};
 
   const auto row = [&](const std::string& what, double products, const std::function<void()>& run) {
-    const Timing t = alternate({run}, 25)[0];
     const double gflop = products * 2e-9 * static_cast<double>(rows) * static_cast<double>(h) * static_cast<double>(h);
     const std::string name = what + " " + std::to_string(h) + "/" + std::to_string(z.steps) + "/" + std::to_string(z.features) +
                              "/" + std::to_string(z.batch);
-    report.add({"lstm", name, rows, h, z.features, threads, t, gflop / (t.median * 1e-3)});
+    if (!c.wanted(name)) return;
+    const Timing t = alternate({run}, 25)[0];
+    c.report.add({name, rows, h, z.features, threads, t, gflop / (t.median * 1e-3)});
   };
   const auto lstm_f = [&] { lstm_forward(lstm, out.get(), gates.get(), cells.get(), pool, scratch); };
   const auto lstm_b = [&] {
@@ -83,19 +85,11 @@ void sequences(const Shape& z, ThreadPool& pool, Report& report) {
   });
 }
 
-int main_of(int argc, char** argv) {
-  Options o;
-  if (!parse(argc, argv, o)) return 2;
-  Report report(o.json);
-  for (const int threads : o.threads) {
-    ThreadPool pool(threads);
-    std::printf("-- units/steps/features/batch, %s, %d threads\n", instruction_set(), threads);
-    for (const Shape& z : {Shape{32, 24, 1, 32}, Shape{64, 48, 8, 64}, Shape{128, 48, 8, 64}}) sequences(z, pool, report);
-  }
-  return report.finish();
+}  // namespace
+
+void recurrent_rows(KernelBench& c) {
+  c.report.say("units/steps/features/batch");
+  for (const Shape& z : {Shape{32, 24, 1, 32}, Shape{64, 48, 8, 64}, Shape{128, 48, 8, 64}}) sequences(z, c);
 }
 
-}  // namespace
 }  // namespace tabgrad::bench
-
-int main(int argc, char** argv) { return tabgrad::bench::main_of(argc, argv); }

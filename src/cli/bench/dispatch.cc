@@ -1,7 +1,7 @@
-// bench dispatch: what a launch costs through WebGPU (BENCHMARKS §3), by five methods, split by stage.
+// tabgrad bench dispatch: what a launch costs through WebGPU (BENCHMARKS §3), by five methods, split by stage; and what fusing is worth.
 //
 // The kernel adds 1 to 256 numbers, so that the time is the launch's. Pipeline, buffers and bind groups are made before. Checks that
-// every dispatch took place. The fifth method, replay of the engine's own Programs, is bench_step's and TABGRAD_DEBUG=2's.
+// every dispatch took place. The fifth method replays one of the engine's own Programs. JSON: tabgrad-dispatch/2 (bench/README.md).
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -9,14 +9,18 @@
 #include <cstdio>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/webgpu/native/device.h"
 #include "base/error.h"
+#include "bench/ablation.h"
+#include "cli/bench/bench.h"
+#include "cli/output.h"
+#include "models/gpt_config.h"
 
-namespace tabgrad {
+namespace tabgrad::cli {
 namespace {
 
 using webgpu::Api;
@@ -245,14 +249,39 @@ class Bench {
   double expected_ = 0;
 };
 
-struct Options {
-  std::string webgpu, json;
+struct DispatchOptions : BenchOptions {
   int repeats = 500, rounds = 50;
+  std::string ablation = "tiny";
+  double seconds = 0.5;
 };
 
-int run(const Options& o) {
+Json row_json(const Measured& m) {
+  // 95 % of means of this many repeats lie within 1.96 standard errors.
+  const double half = 1.96 * m.deviation() / std::sqrt(static_cast<double>(m.us.size()));
+  Json stages = Json::object();
+  for (const auto& [name, sum] : m.stages) stages[name] = sum / (static_cast<double>(m.us.size()) * m.dispatches);
+  return {{"method", m.method},
+          {"dispatches", m.dispatches},
+          {"n", m.us.size()},
+          {"us_median", m.quantile(0.5)},
+          {"us_mean", m.mean()},
+          {"us_mean_ci95", {m.mean() - half, m.mean() + half}},
+          {"us_p10", m.quantile(0.1)},
+          {"us_p90", m.quantile(0.9)},
+          {"cv", m.deviation() / m.mean()},
+          {"stages_us", std::move(stages)}};
+}
+
+int run(DispatchOptions o) {
+  o.targets = {"webgpu"};
+  const std::vector<BenchTarget> targets = open_targets(o);
   Bench bench(o.webgpu);
-  const webgpu::AdapterFacts& f = bench.facts();
+  std::FILE* out = is_stdout(o.common.json) ? stderr : stdout;
+  const auto print = [&](const std::string& line) {
+    std::fprintf(out, "%s\n", line.c_str());
+    std::fflush(out);
+  };
+  print(targets.front().heading());
   std::vector<Measured> rows;
   // An idle card clocks low: the first round of everything only warms it up.
   for (const bool warm : {true, false}) {
@@ -262,67 +291,59 @@ int run(const Options& o) {
   }
   const double counted = bench.counted();
   if (counted != bench.expected()) fail("the kernel ran ", counted, " times instead of ", bench.expected());
+  const bench::Replay replay = bench::time_replay(targets.front().options, o.seconds);
 
-  std::printf("%s, %s (%s%s)\n", f.library.c_str(), f.name.c_str(), f.backend.c_str(),
-              f.software ? ", a software adapter, no GPU" : "");
-  std::printf("%-24s %9s %9s %9s %9s %7s   stages a dispatch, µs\n", "method", "median µs", "mean", "p10", "p90", "CV");
-  nlohmann::ordered_json json{{"schema", "tabgrad-dispatch/1"},
-                              {"library", f.library},
-                              {"adapter", f.name},
-                              {"driver", f.driver},
-                              {"backend", f.backend},
-                              {"software", f.software},
-                              {"timer", "std::chrono::steady_clock"},
-                              {"kernel", "data[i] += 1 on 256 f32, workgroup 64"},
-                              {"rows", nlohmann::ordered_json::array()}};
+  std::vector<std::vector<std::string>> cells{{"method", "µs a launch", "mean", "p10", "p90", "CV", "stages, µs"}};
+  Json json = result_head("tabgrad-dispatch/2", targets);
+  json["targets"] = Json::array({{{"id", "webgpu"}, {"about", targets.front().about}}});
+  json["timer"] = "std::chrono::steady_clock";
+  json["kernel"] = "data[i] += 1 on 256 f32, workgroup 64";
+  json["rows"] = Json::array();
   for (const Measured& m : rows) {
-    const double count = static_cast<double>(m.us.size()) * m.dispatches;
-    std::printf("%-24s %9.2f %9.2f %9.2f %9.2f %6.1f%%  ", m.method.c_str(), m.quantile(0.5), m.mean(), m.quantile(0.1),
-                m.quantile(0.9), 100 * m.deviation() / m.mean());
-    nlohmann::ordered_json stages;
-    for (const auto& [name, sum] : m.stages) {
-      std::printf(" %s %.2f", name.c_str(), sum / count);
-      stages[name] = sum / count;
-    }
-    std::printf("\n");
-    // 95 % of means of this many repeats lie within 1.96 standard errors.
-    const double half = 1.96 * m.deviation() / std::sqrt(static_cast<double>(m.us.size()));
-    json["rows"].push_back({{"method", m.method},
-                            {"dispatches", m.dispatches},
-                            {"n", m.us.size()},
-                            {"us_median", m.quantile(0.5)},
-                            {"us_mean", m.mean()},
-                            {"us_mean_ci95", {m.mean() - half, m.mean() + half}},
-                            {"us_p10", m.quantile(0.1)},
-                            {"us_p90", m.quantile(0.9)},
-                            {"cv", m.deviation() / m.mean()},
-                            {"stages_us", stages}});
+    json["rows"].push_back(row_json(m));
+    std::string stages;
+    for (const auto& [name, us] : json["rows"].back()["stages_us"].items())
+      stages += str(stages.empty() ? "" : ", ", name, " ", fixed(us.get<double>(), 2));
+    cells.push_back({m.method, fixed(m.quantile(0.5), 2), fixed(m.mean(), 2), fixed(m.quantile(0.1), 2),
+                     fixed(m.quantile(0.9), 2), fixed(100 * m.deviation() / m.mean(), 1) + " %", stages});
   }
+  cells.push_back({str("replay of ", replay.launches), fixed(replay.us_median, 2), "", fixed(replay.us_p10, 2),
+                   fixed(replay.us_p90, 2), "", "a Program of the engine"});
+  for (const std::string& line : table(cells)) print(line);
   const double ratio = rows[0].quantile(0.5) / rows[1].quantile(0.5);
-  std::printf("single-op / sequential: %.1f\n", ratio);
+  print("single-op / sequential: " + fixed(ratio, 1));
   json["single_op_over_sequential"] = ratio;
-  if (!o.json.empty()) {
-    std::FILE* file = std::fopen(o.json.c_str(), "w");
-    if (!file || std::fputs((json.dump(2) + "\n").c_str(), file) < 0 || std::fclose(file) != 0) fail("cannot write ", o.json);
+  json["replay"] = {
+      {"launches", replay.launches}, {"us_median", replay.us_median}, {"us_p10", replay.us_p10}, {"us_p90", replay.us_p90}};
+  json["ablation"] = nullptr;
+  if (!o.ablation.empty()) {
+    const GptConfig& config = gpt_preset(o.ablation);
+    std::vector<std::vector<std::string>> ablation{{config.name, "of", "launches", "ms"}};
+    Json list = Json::array();
+    for (const bench::AblationRow& r : bench::run_ablation(config, targets.front().options, o.seconds)) {
+      ablation.push_back({r.variant, r.entry, std::to_string(r.launches), digits3(r.ms)});
+      list.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
+    }
+    json["ablation"] = {{"preset", config.name}, {"rows", std::move(list)}};
+    print("");
+    for (const std::string& line : table(ablation)) print(line);
   }
-  return 0;
+  if (!o.common.json.empty()) write_output(o.common.json, json.dump(1) + "\n");
+  return kOk;
 }
 
 }  // namespace
-}  // namespace tabgrad
 
-int main(int argc, char** argv) {
-  tabgrad::Options o;
-  CLI::App app("What a launch costs through WebGPU");
-  app.add_option("--webgpu", o.webgpu, "WebGPU's library: dawn, wgpu or a path; what is found otherwise");
-  app.add_option("--repeats", o.repeats, "Of the single dispatch")->check(CLI::Range(5, 100000))->capture_default_str();
-  app.add_option("--rounds", o.rounds, "Of the other methods")->check(CLI::Range(5, 100000))->capture_default_str();
-  app.add_option("--json", o.json, "Write the result to FILE")->type_name("FILE");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return tabgrad::run(o);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench dispatch: %s\n", e.what());
-    return 1;
-  }
+void add_bench_dispatch(CLI::App& bench, Command& command) {
+  CLI::App* sub = bench.add_subcommand("dispatch", "What a launch costs through WebGPU, and what fusing launches is worth");
+  const auto o = std::make_shared<DispatchOptions>();
+  add_bench_options(*sub, *o);
+  sub->add_option("--repeats", o->repeats, "Of the single dispatch")->check(CLI::Range(5, 100000))->capture_default_str();
+  sub->add_option("--rounds", o->rounds, "Of the other methods")->check(CLI::Range(5, 100000))->capture_default_str();
+  sub->add_option("--ablation", o->ablation, "Size whose train step and decode are run with parts of the fusing; '' for none")
+      ->capture_default_str();
+  sub->add_option("--seconds", o->seconds, "Of replay and of each variant")->check(CLI::PositiveNumber)->capture_default_str();
+  sub->callback([&command, o] { command = [o] { return run(*o); }; });
 }
+
+}  // namespace tabgrad::cli

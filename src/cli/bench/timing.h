@@ -1,4 +1,4 @@
-// Shared by the kernel benchmarks: alternating timings, the table and the JSON rows, OpenBLAS opened at run time.
+// Shared by the benchmarks of single kernels: alternating timings, the table and the JSON rows, OpenBLAS opened at run time.
 // A ratio comes from one process in which both sides take turns, so that a busy machine slows both alike.
 #pragma once
 
@@ -16,7 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/threads.h"
 #include "tensor/philox.h"
+#include "train/json_fields.h"
 
 namespace tabgrad::bench {
 
@@ -94,7 +96,7 @@ class OpenBlas {
 };
 
 struct Row {
-  std::string bench, name;
+  std::string name;
   std::int64_t m = 0, n = 0, k = 0;
   int threads = 1;
   Timing time;
@@ -102,67 +104,54 @@ struct Row {
   double peer_gflops = 0, ratio = 0;  // ours / peer's
 };
 
-// Prints each row as it comes; writes all as JSON at the end if asked.
+// Prints each row as it comes, and keeps it.
 class Report {
  public:
-  explicit Report(std::string json) : json_(std::move(json)) {
-    std::printf("%-34s %3s %10s %10s %10s %9s %8s %8s %6s\n", "kernel", "thr", "ms median", "p10", "p90", "GFLOP/s", "GB/s",
-                "peer", "ratio");
+  explicit Report(std::FILE* out) : out_(out) {
+    std::fprintf(out_, "%-34s %3s %10s %10s %10s %9s %8s %8s %6s\n", "kernel", "thr", "ms median", "p10", "p90", "GFLOP/s",
+                 "GB/s", "peer", "ratio");
   }
   void add(const Row& r) {
-    std::printf("%-34s %3d %10.4f %10.4f %10.4f %9.1f %8.1f %8.1f %6.2f\n", r.name.c_str(), r.threads, r.time.median,
-                r.time.p10, r.time.p90, r.gflops, r.gbytes, r.peer_gflops, r.ratio);
-    std::fflush(stdout);
+    std::fprintf(out_, "%-34s %3d %10.4f %10.4f %10.4f %9.1f %8.1f %8.1f %6.2f\n", r.name.c_str(), r.threads, r.time.median,
+                 r.time.p10, r.time.p90, r.gflops, r.gbytes, r.peer_gflops, r.ratio);
+    std::fflush(out_);
     rows_.push_back(r);
   }
-  int finish() const {
-    if (json_.empty()) return 0;
-    std::FILE* f = std::fopen(json_.c_str(), "w");
-    if (f == nullptr) {
-      std::fprintf(stderr, "cannot write %s\n", json_.c_str());
-      return 1;
-    }
-    std::fprintf(f, "[\n");
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const Row& r = rows_[i];
-      std::fprintf(f,
-                   "{\"bench\":\"%s\",\"name\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"threads\":%d,\"ms_median\":%.6g,"
-                   "\"p10\":%.6g,\"p90\":%.6g,\"gflops\":%.6g,\"gbytes_per_s\":%.6g,\"peer_gflops\":%.6g,\"ratio\":%.6g}%s\n",
-                   r.bench.c_str(), r.name.c_str(), static_cast<long long>(r.m), static_cast<long long>(r.n),
-                   static_cast<long long>(r.k), r.threads, r.time.median, r.time.p10, r.time.p90, r.gflops, r.gbytes,
-                   r.peer_gflops, r.ratio, i + 1 < rows_.size() ? "," : "");
-    }
-    std::fprintf(f, "]\n");
-    return std::fclose(f) == 0 ? 0 : 1;
+  void say(const std::string& line) { std::fprintf(out_, "-- %s\n", line.c_str()); }
+  Json json() const {
+    Json rows = Json::array();
+    for (const Row& r : rows_)
+      rows.push_back({{"name", r.name},
+                      {"m", r.m},
+                      {"n", r.n},
+                      {"k", r.k},
+                      {"threads", r.threads},
+                      {"ms_median", r.time.median},
+                      {"p10", r.time.p10},
+                      {"p90", r.time.p90},
+                      {"gflops", r.gflops},
+                      {"gbytes_per_s", r.gbytes},
+                      {"peer_gflops", r.peer_gflops},
+                      {"ratio", r.ratio}});
+    return rows;
   }
 
  private:
-  std::string json_;
+  std::FILE* out_;
   std::vector<Row> rows_;
 };
 
-struct Options {
-  std::vector<int> threads;
-  std::string json, only;
-};
+// What the families of kernels are given.
+struct KernelBench {
+  ThreadPool& pool;
+  const OpenBlas& peer;
+  Report& report;
+  std::string only;  // rows whose name has this
+  std::vector<double> ratios;
 
-// --threads N (several times), --only TEXT, --json FILE. Returns false, after a message, on anything else.
-inline bool parse(int argc, char** argv, Options& o) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string arg = argv[i];
-    if (i + 1 < argc && arg == "--threads") {
-      o.threads.push_back(std::max(1, std::atoi(argv[++i])));
-    } else if (i + 1 < argc && arg == "--json") {
-      o.json = argv[++i];
-    } else if (i + 1 < argc && arg == "--only") {
-      o.only = argv[++i];
-    } else {
-      std::fprintf(stderr, "usage: %s [--threads N]... [--only TEXT] [--json FILE]\n", argv[0]);
-      return false;
-    }
-  }
-  if (o.threads.empty()) o.threads = {1, 2};
-  return true;
-}
+  bool wanted(const std::string& name) const { return only.empty() || name.find(only) != std::string::npos; }
+};
+// The LSTM's and GRU's sequences, forward and backward (recurrent.cc).
+void recurrent_rows(KernelBench& c);
 
 }  // namespace tabgrad::bench
