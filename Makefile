@@ -1,6 +1,6 @@
 # Entry points. All work happens inside the toolchain root that `make setup` makes (tools/toolchain/README.md).
 .DEFAULT_GOAL := help
-.PHONY: test-gpu engine-web peers-web curve-web help setup build test demo site serve bench bundle peers format clean
+.PHONY: test-gpu engine-web peers-web curve-web dispatch-web help setup build test demo site serve bench bundle peers format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,7 +35,7 @@ node_modules: package-lock.json
 	@touch node_modules
 
 bench: build ## the CPU benchmarks, against OpenBLAS
-	@for b in build/native/bin/bench_*; do tools/toolchain/run $$b || exit 1; done
+	@for b in kernels lstm 'curve --no-parity'; do build/native/tabgrad bench $$b || exit 1; done
 
 peers: ## the same train steps in PyTorch on the CPU, at its best (a second root, 2 GB)
 	@tools/toolchain/setup --list peers
@@ -45,8 +45,8 @@ bundle: build ## a folder that runs on any Linux with a Vulkan driver, Chromium 
 	@tools/bundle/make --browser
 
 engine-web: setup node_modules
-	@for p in wasm wasm-relaxed wasm-single; do tools/build $$p bench_engine || exit 1; done
-	@tools/toolchain/run node packages/tabgrad/generate.mjs
+	@for p in wasm wasm-relaxed wasm-single; do tools/build $$p tabgrad_module || exit 1; done
+	@tools/toolchain/run npm run --silent build -w tabgrad
 
 # HOST=name also writes bench/results/peers-web-name-date.json; ARGS="--bench lstm" and the like narrow it.
 peers-web: engine-web ## tabgrad, TensorFlow.js and jax-js side by side in headless Chromium
@@ -55,6 +55,9 @@ peers-web: engine-web ## tabgrad, TensorFlow.js and jax-js side by side in headl
 
 curve-web: engine-web ## speed and parity of each browser target over the GPT presets
 	@tools/toolchain/run npm run --silent bench:curve -- $(if $(HOST),--host $(HOST)) $(ARGS)
+
+dispatch-web: engine-web ## what a launch costs through a browser's WebGPU
+	@tools/toolchain/run npm run --silent bench:dispatch -- $(if $(HOST),--host $(HOST)) $(ARGS)
 
 format: setup ## format all C++
 	@tools/format

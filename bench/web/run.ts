@@ -8,16 +8,18 @@ import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'vite';
-import { launchChromium, type ChromiumOptions } from '../../tests/web/lib/browsers.ts';
+import { launchChromium, launchFirefox, type ChromiumOptions } from '../../tests/web/lib/browsers.ts';
 import { runPage } from '../../tests/web/lib/run_page.ts';
 import { serve } from '../../tests/web/lib/server.ts';
-import type { Config, Result } from './page.ts';
+import type { Config, Result } from './config.ts';
 
 export interface Bench {
   /** Folder below build/ for this page. */
   name: string;
   config: Config;
   gpu: NonNullable<ChromiumOptions['gpu']>;
+  /** Default: chromium. Firefox has a GPU only in software. */
+  browser?: 'chromium' | 'firefox';
   /** false: no threads for anybody, as on a page without COOP/COEP headers. */
   isolated: boolean;
   /** Worker entries: output name to source. */
@@ -51,8 +53,8 @@ export interface Measured extends Result {
 }
 
 const kRoot = join(import.meta.dirname, '../..');
-/** Builds of the engine (packages/tabgrad/src/wasm/features.ts) to the presets that make them. */
-const kEngines = { threads: 'wasm', relaxed: 'wasm-relaxed', single: 'wasm-single' };
+/** tabgrad's worker, which names its engine's files so that Vite finds them. */
+export const kOwnSource = join(kRoot, 'packages/tabgrad/dist/worker.js');
 const kHtml =
   '<!doctype html><meta charset="utf-8"><title>bench</title><script type="module" src="page.js"></script>\n';
 
@@ -65,7 +67,9 @@ export async function runBench(bench: Bench): Promise<Measured | null> {
 
   const before = loadavg()[0]!;
   const server = await serve(folder, { isolated: bench.isolated });
-  const browser = await launchChromium({ gpu: bench.gpu }).catch(async (error) => {
+  const firefox = () => launchFirefox({ gpu: bench.gpu === 'none' ? 'none' : 'software' });
+  const launched = bench.browser === 'firefox' ? firefox() : launchChromium({ gpu: bench.gpu });
+  const browser = await launched.catch(async (error) => {
     await server.close();
     throw error;
   });
@@ -90,6 +94,7 @@ export async function runBench(bench: Bench): Promise<Measured | null> {
 }
 
 async function buildPage(bench: Bench, folder: string): Promise<void> {
+  if (!existsSync(kOwnSource)) throw new Error(`${kOwnSource} is not there: make engine-web`);
   await build({
     configFile: false,
     root: kRoot,
@@ -111,14 +116,7 @@ async function buildPage(bench: Bench, folder: string): Promise<void> {
       },
     },
   });
-  const files = { ...bench.files };
-  for (const [name, preset] of Object.entries(kEngines))
-    for (const suffix of ['mjs', 'wasm']) {
-      const file = join(kRoot, 'build', preset, 'bin', `bench_engine.${suffix}`);
-      if (existsSync(file)) files[`engine/${name}/bench_engine.${suffix}`] = file;
-      else console.error(`${file} is not there: no ${name} build of tabgrad (tools/build ${preset} bench_engine)`);
-    }
-  for (const [to, from] of Object.entries(files)) {
+  for (const [to, from] of Object.entries(bench.files ?? {})) {
     await mkdir(dirname(join(folder, to)), { recursive: true });
     await cp(from, join(folder, to));
   }

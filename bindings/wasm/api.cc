@@ -43,6 +43,7 @@ const Call kCalls[] = {
        options.pool = api().pool;
        api().forecast = std::make_unique<ForecastSession>(options);
        init_lm(options);
+       init_bench(options);
        reply.json = {{"threads", api().pool->threads()}};
      }},
     {"open", [](const Json& args, std::string_view, Reply&) { forecast().open(args.at("name").get<std::string>()); }},
@@ -89,7 +90,7 @@ int call(std::size_t json_bytes) {
   const std::string_view request = a.request;
   const Json json = Json::parse(request.substr(0, json_bytes));
   const std::string name = json.at("call").get<std::string>();
-  for (const std::span<const Call> calls : {std::span<const Call>(kCalls), lm_calls()}) {
+  for (const std::span<const Call> calls : {std::span<const Call>(kCalls), lm_calls(), bench_calls()}) {
     for (const Call& c : calls) {
       if (c.name != name) continue;
       c.handler(json.at("args"), request.substr(json_bytes), a.reply);

@@ -26,4 +26,8 @@ inline std::string device_of(const Json& args) {
 void init_lm(const SessionOptions& options);
 std::span<const Call> lm_calls();
 
+// Benchmarks: "bench.…"; likewise.
+void init_bench(const SessionOptions& options);
+std::span<const Call> bench_calls();
+
 }  // namespace tabgrad::wasm

@@ -221,6 +221,7 @@ void LmSession::describe(const LmSettings& settings, std::int64_t parameters, co
                 {"stepTokens", step_tokens(settings)},
                 {"flopsPerStep", cost.flops},
                 {"launchesPerStep", cost.launches},
+                {"launches", work_json(cost.work)},
                 {"peakBytes", memory_use(program).total()},
                 {"notices", lm_notices(settings, *corpus_, parameters)}};
 }
@@ -294,19 +295,6 @@ void LmSession::advance(double milliseconds, Reply& reply) {
   while (trainer.advance() != LmTrainer::Event::kEnd && seconds_since(start) * 1e3 < milliseconds) {
   }
   numbers(first, reply);
-}
-
-void LmSession::measure(Reply& reply) const {
-  LmSettings settings = default_lm_settings("tiny");
-  settings.training.steps = 6;  // of some 0.2 GFLOP each
-  std::vector<std::uint16_t> tokens(4096);
-  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * i % 251);
-  LmJob job(Corpus(std::move(tokens), 4096, 0), Tokenizer::bytes(), settings, options_);
-  LmTrainer& trainer = job.trainer();
-  while (trainer.advance() != LmTrainer::Event::kEnd) {
-  }
-  const double ms = trainer.timer().ms_per_step();
-  reply.json = ms > 0 ? job.step_flops() / ms * 1e3 : 0.0;
 }
 
 void LmSession::history(Reply& reply) const { numbers(0, reply); }

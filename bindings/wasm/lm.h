@@ -51,7 +51,6 @@ class LmSession {
   void train(const Json& settings, bool from_model, const std::string& device, Reply& reply);  // LmPlan; it waits
   void restore(std::string_view checkpoint, bool ended, const std::string& device, Reply& reply);  // LmPlan
   void advance(double milliseconds, Reply& reply);
-  void measure(Reply& reply) const;  // how fast a small model's steps are on the CPU: FLOP a second
   void history(Reply& reply) const;  // the numbers of all steps so far
   void stop() { job().trainer().request_stop(); }
   void save(Reply& reply);

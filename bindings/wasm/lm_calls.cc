@@ -50,7 +50,6 @@ const Call kCalls[] = {
                       Reply& reply) { lm().restore(data, args.at("ended").get<bool>(), device_of(args), reply); }},
     {"lm.advance",
      [](const Json& args, std::string_view, Reply& reply) { lm().advance(args.at("milliseconds").get<double>(), reply); }},
-    {"lm.measure", [](const Json&, std::string_view, Reply& reply) { lm().measure(reply); }},
     {"lm.history", [](const Json&, std::string_view, Reply& reply) { lm().history(reply); }},
     {"lm.stop", [](const Json&, std::string_view, Reply&) { lm().stop(); }},
     {"lm.save", [](const Json&, std::string_view, Reply& reply) { lm().save(reply); }},

@@ -22,10 +22,10 @@ import type {
   Optimizer,
   Parameter,
   Preset,
-} from '../../web/jobs.ts';
-import { kVocabulary } from '../../web/jobs.ts';
-import type { MatmulJob, Side, TrainJob } from '../../web/side.ts';
-import { webglDevice, webgpuDevice } from '../../web/side.ts';
+} from '../../../packages/tabgrad/src/bench/jobs.ts';
+import { kVocabulary } from '../../../packages/tabgrad/src/bench/jobs.ts';
+import type { MatmulJob, Side, TrainJob } from '../../../packages/tabgrad/src/bench/side.ts';
+import { webglDevice, webgpuDevice } from './devices.ts';
 
 declare const JAX_JS_VERSION: string; // set by the build from its package.json: the package does not export it
 

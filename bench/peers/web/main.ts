@@ -15,9 +15,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, hostName, kElsewhere, parse, positive, words } from '../../web/cli.ts';
-import { type Job, kLstms, kPresets } from '../../web/jobs.ts';
-import type { SideConfig } from '../../web/page.ts';
-import { elsewhere, runBench } from '../../web/run.ts';
+import { type Job, kLstms, kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
+import { kOwnWorker, type SideConfig } from '../../web/config.ts';
+import { elsewhere, kOwnSource, runBench } from '../../web/run.ts';
 import { matmulJobs } from './shapes.ts';
 import { rowsOf, table } from './table.ts';
 
@@ -66,7 +66,7 @@ if (benches.includes('matmul')) jobs.push(...matmulJobs(presets));
 
 const ownSide = (backend: string): SideConfig => ({
   id: `tabgrad ${backend}`,
-  worker: 'own.js',
+  worker: kOwnWorker,
   backend: backend === 'wasm' && values.build ? `wasm-${values.build}` : backend,
 });
 // Each peer also at the other thread count worth trying: TensorFlow.js on all cores, jax-js on one (worker.ts).
@@ -95,12 +95,14 @@ const measured = await runBench({
     pause: 130,
     lossSteps: 0,
     lossSeconds: 0,
+    oracle: [],
     gradients: [],
+    peakSeconds: 0,
   },
   gpu: gpu!,
   isolated: !values.single,
   workers: {
-    ...(libraries.includes('tabgrad') && { own: join(kHere, '../../web/own.ts') }),
+    ...(libraries.includes('tabgrad') && { own: kOwnSource }),
     peers: join(kHere, 'worker.ts'),
   },
   files: Object.fromEntries(

@@ -1,5 +1,5 @@
 // The products that are compared: cubes, and one dense layer's three products for each preset's two widths (as bench/kernels.cc).
-import type { Form, Job, MatmulShape, Preset } from '../../web/jobs.ts';
+import type { Form, Job, MatmulShape, Preset } from '../../../packages/tabgrad/src/bench/jobs.ts';
 
 const kForms: Form[] = ['nn', 'nt', 'tn'];
 const kCubes = [256, 512, 1024, 2048];

@@ -1,8 +1,8 @@
 // Rows of the peers' comparison with their checks, and the table printed for people.
-import { jobFlops, jobName } from '../../web/jobs.ts';
-import type { RowResult } from '../../web/page.ts';
+import { jobFlops, jobName } from '../../../packages/tabgrad/src/bench/jobs.ts';
+import type { RowResult } from '../../../packages/tabgrad/src/bench/turns.ts';
 import type { Measured } from '../../web/run.ts';
-import { ratioInterval, spread, type Spread } from '../../web/stats.ts';
+import { ratioInterval, spread, type Spread } from '../../../packages/tabgrad/src/bench/stats.ts';
 
 /** Two sides did the same work if their losses agree this closely over the first steps, relative. */
 const kLossTolerance = 1e-4;

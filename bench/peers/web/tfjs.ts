@@ -5,10 +5,18 @@ import '@tensorflow/tfjs-core/dist/register_all_gradients';
 import '@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops';
 import * as tf from '@tensorflow/tfjs-core';
 import { layers, sequential } from '@tensorflow/tfjs-layers';
-import type { Batch, Floats, LstmShape, MatmulShape, Optimizer, Parameter, Preset } from '../../web/jobs.ts';
-import { kVocabulary } from '../../web/jobs.ts';
-import type { MatmulJob, Side, TrainJob } from '../../web/side.ts';
-import { webglDevice, webgpuDevice } from '../../web/side.ts';
+import type {
+  Batch,
+  Floats,
+  LstmShape,
+  MatmulShape,
+  Optimizer,
+  Parameter,
+  Preset,
+} from '../../../packages/tabgrad/src/bench/jobs.ts';
+import { kVocabulary } from '../../../packages/tabgrad/src/bench/jobs.ts';
+import type { MatmulJob, Side, TrainJob } from '../../../packages/tabgrad/src/bench/side.ts';
+import { webglDevice, webgpuDevice } from './devices.ts';
 
 export async function load(backend: string): Promise<Side> {
   tf.enableProdMode();

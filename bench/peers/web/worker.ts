@@ -1,7 +1,7 @@
 // The peers' worker: `backend` is "library/backend", or "library/backend@N" for a page on a machine that reports N cores, or
 // "@xN" for N times its cores: both libraries choose their threads from that number alone (TensorFlow.js takes half of it, at
 // most 4; jax-js all).
-import { serveSide } from '../../web/serve_side.ts';
+import { serveSide } from '../../web/peer_worker.ts';
 
 serveSide(async (which) => {
   const [library, backend, told] = which.split(/[/@]/) as [string, string, string | undefined];

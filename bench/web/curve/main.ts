@@ -1,10 +1,11 @@
 // npm run bench:curve: GPT presets on each target of one browser, sides taking turns; speed against the baseline, with parity.
 //
 //   --host NAME       writes bench/results/curve-web-NAME-DATE.json (schema in bench/README.md)
-//   --targets LIST    of wasm, wasm-threads, wasm-single, webgpu (default wasm,wasm-single); the first is the baseline
+//   --targets LIST    of wasm, wasm-threads, wasm-single, webgpu, webgl (default wasm,wasm-single); the first is the baseline
 //   --presets LIST    default tiny,small,medium,large,xl
-//   --gradients LIST  presets held against the double-precision oracle (default tiny; minutes from medium up; '' for none)
-//   --gpu KIND        none, software or hardware (default: none, or software with webgpu among the targets)
+//   --oracle LIST     presets held against the double-precision oracle (default tiny; minutes from medium up; '' for none);
+//                     the gradients of the others are held against the baseline's
+//   --gpu KIND        none, software or hardware (default: none, or software with a GPU among the targets)
 //   --seconds N       of timing for each row (default 3)   --steps N at least (default 30; slow rows stop at 10 × N seconds)
 //   --minutes N       for everything (default 60)
 //   --build-only      makes build/bench-curve for the bundle    --from FILE --cpu TEXT  reads what the bundle's browse.py wrote
@@ -13,20 +14,20 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostName, kElsewhere, parse, fail, positive, words } from '../cli.ts';
-import { curveOf, curveTable } from './rows.ts';
-import { type Job, kPresets } from '../jobs.ts';
-import { elsewhere, runBench } from '../run.ts';
+import { kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
+import { kOwnWorker } from '../config.ts';
+import { elsewhere, kOwnSource, runBench } from '../run.ts';
+import { curveFrom } from './from_page.ts';
+import { curveTable } from './table.ts';
 
-const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu'];
+const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu', 'webgl'];
 const kResults = join(import.meta.dirname, '../../results');
-/** Its rate is the peak that each target's rate is held against. */
-const kPeak: Job = { bench: 'matmul', shape: { form: 'nn', m: 1024, n: 1024, k: 1024 } };
 
 const values = parse(import.meta.filename, {
   host: { type: 'string' },
   targets: { type: 'string', default: 'wasm,wasm-single' },
   presets: { type: 'string', default: 'tiny,small,medium,large,xl' },
-  gradients: { type: 'string', default: 'tiny' },
+  oracle: { type: 'string', default: 'tiny' },
   gpu: { type: 'string' },
   seconds: { type: 'string', default: '3' },
   steps: { type: 'string', default: '30' },
@@ -38,34 +39,36 @@ const host = hostName(values.host);
 const names = kPresets.map((preset) => preset.name);
 const targets = words('targets', values.targets, kTargets);
 const presets = words('presets', values.presets, names);
-const gradients = words('gradients', values.gradients, names);
+const oracle = words('oracle', values.oracle, names);
 if (targets.length === 0 || presets.length === 0) fail('at least one target and one preset are needed');
-const gpu = values.gpu ?? (targets.includes('webgpu') ? 'software' : 'none');
+const gpu = values.gpu ?? (targets.some((name) => name.startsWith('webg')) ? 'software' : 'none');
 if (gpu !== 'none' && gpu !== 'software' && gpu !== 'hardware') fail(`--gpu ${gpu}: none, software or hardware`);
 const seconds = positive('seconds', values.seconds);
 
 const measured = await runBench({
   name: 'bench-curve',
   config: {
-    sides: targets.map((backend) => ({ id: backend, worker: 'own.js', backend })),
-    jobs: [kPeak, ...kPresets.filter((p) => presets.includes(p.name)).map((preset): Job => ({ bench: 'gpt', preset }))],
+    sides: targets.map((backend) => ({ id: backend, worker: kOwnWorker, backend })),
+    jobs: kPresets.filter((p) => presets.includes(p.name)).map((preset) => ({ bench: 'gpt', preset })),
+    peakSeconds: 0.3,
     seconds,
     mostSeconds: 10 * seconds,
     steps: positive('steps', values.steps),
     pause: 20, // our own threads sleep a millisecond after their last task
     lossSteps: 200,
     lossSeconds: 10 * seconds,
-    gradients,
+    oracle,
+    gradients: presets,
   },
   gpu,
   isolated: true,
-  workers: { own: join(import.meta.dirname, '../own.ts') },
+  workers: { own: kOwnSource },
   minutes: positive('minutes', values.minutes),
   ...elsewhere(values),
 });
 if (!measured) process.exit(0);
 
-const curve = curveOf(measured);
+const curve = curveFrom(measured);
 console.log(curveTable(curve));
 if (host) {
   const name = `curve-web-${host}-${curve.date.slice(0, 10)}.json`;

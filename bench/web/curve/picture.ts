@@ -1,6 +1,6 @@
 // npm run bench:picture -- RESULT.json PICTURE.svg
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Curve } from './rows.ts';
+import { type Curve, kCurveSchema } from '../../../packages/tabgrad/src/bench/curve.ts';
 import { curveSvg } from './svg.ts';
 
 const [from, to] = process.argv.slice(2);
@@ -9,8 +9,8 @@ if (!from || !to) {
   process.exit(2);
 }
 const curve = JSON.parse(readFileSync(from, 'utf8')) as Curve;
-if (curve.schema !== 'tabgrad-curve/1') {
-  console.error(`${from}: not a tabgrad-curve/1 result but '${curve.schema}'`);
+if (curve.schema !== kCurveSchema) {
+  console.error(`${from}: not a ${kCurveSchema} result but '${curve.schema}'`);
   process.exit(2);
 }
 writeFileSync(to, curveSvg(curve));

@@ -1,6 +1,6 @@
-// The picture of a tabgrad-curve/1 result: speedup over the baseline against model size, both axes logarithmic, one line a
+// The picture of a tabgrad-curve/2 result: speedup over the baseline against model size, both axes logarithmic, one line a
 // target, bars for the 95 % intervals. Software GPUs are left out and named.
-import type { Curve, CurveRow } from './rows.ts';
+import type { Curve, CurveRow } from '../../../packages/tabgrad/src/bench/curve.ts';
 
 const kWidth = 720;
 const kHeight = 400;
@@ -56,7 +56,7 @@ export function curveSvg(curve: Curve): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${kWidth} ${kHeight}" role="img">`,
     `<title>Train-step speed over ${escape(curve.baseline)} against model size</title><style>${kCss}</style>`,
     `<text x="${kMargin.left}" y="22" font-weight="600">Train step: times as fast as ${escape(curve.baseline)}</text>`,
-    `<text class="quiet" x="${kMargin.left}" y="40">${escape(`${curve.browser}, ${curve.cpu}, ${curve.cores} cores, ${curve.date.slice(0, 10)}`)}</text>`,
+    `<text class="quiet" x="${kMargin.left}" y="40">${escape(`${curve.runtime}, ${curve.cpu}, ${curve.cores} cores, ${curve.date.slice(0, 10)}`)}</text>`,
   ];
   for (const value of ticks(low, high)) {
     const at = y(value).toFixed(1);

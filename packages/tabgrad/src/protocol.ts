@@ -6,7 +6,9 @@
 //
 // Units: times are seconds since 1970 (or row numbers where a series has no clock); values are in the series' own unit.
 
+import type { BenchCalls } from './bench/protocol.ts';
 import type { LmCalls, LmEvent } from './lm/protocol.ts';
+import type { BuildName } from './wasm/features.ts';
 
 export type ModelKind = 'lstm' | 'gru' | 'transformer';
 
@@ -215,10 +217,10 @@ export interface SavedRun {
 
 export type DownloadKind = 'model' | 'forecast' | 'report';
 
-/** name → what the page sends → what it gets. Those of language models are in lm/protocol.ts. */
-export interface Calls extends LmCalls {
-  /** Loads the engine; first of all. threads 0: all cores. */
-  init: [{ threads: number; autosaveSeconds: number }, RuntimeInfo];
+/** name → what the page sends → what it gets. Those of language models are in lm/protocol.ts, of benchmarks in bench/protocol.ts. */
+export interface Calls extends LmCalls, BenchCalls {
+  /** Loads the engine; first of all. threads 0: all cores. build: not the one that suits this browser best, for comparisons. */
+  init: [{ threads: number; autosaveSeconds: number; build?: BuildName }, RuntimeInfo];
   /** Reads a CSV file. The worker keeps it as the current table. */
   open: [{ name: string; file: Blob }, TableInfo];
   defaults: [{ kind: ModelKind }, ForecastSettings];

@@ -3,6 +3,7 @@
 // Does: loads the engine, keeps the table's bytes, starts, restores and lets go of runs. Does not: train (runs/training_run.ts),
 // store (runs/store.ts), compute, or know language models (lm/language_models.ts).
 
+import { benchHandlers } from './bench/handlers.ts';
 import { type ForecastState, Run, type RunSetup } from './forecast/run.ts';
 import { chooseDevice, findGpus, gpuFor, type StepCost } from './device.ts';
 import { LanguageModels } from './lm/language_models.ts';
@@ -77,8 +78,8 @@ function loaded(): Engine {
   return engine;
 }
 
-async function init(threads: number): Promise<RuntimeInfo> {
-  const started = await startBuild(chooseBuild(threads, environment()), ({ build, threads }) =>
+async function init(threads: number, wanted?: BuildName): Promise<RuntimeInfo> {
+  const started = await startBuild(chooseBuild(threads, environment(), wanted), ({ build, threads }) =>
     Engine.load({
       glue: kBuilds[build].glue.href,
       code: kBuilds[build].code.href,
@@ -175,9 +176,13 @@ function activeRun(id?: string): Run {
 
 const handlers: Handlers = {
   ...languageModels.handlers,
-  async init({ threads, autosaveSeconds: seconds }) {
+  ...benchHandlers(() => {
+    if (!info) throw new UserError('The engine is not loaded yet.');
+    return { engine: loaded(), info };
+  }),
+  async init({ threads, autosaveSeconds: seconds, build }) {
     autosaveSeconds = seconds;
-    return (info ??= await init(threads));
+    return (info ??= await init(threads, build));
   },
   open: ({ name, file }) => open(name, file),
   defaults: ({ kind }) => loaded().request('defaults', { kind }) as Promise<Calls['defaults'][1]>,

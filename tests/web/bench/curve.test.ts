@@ -1,10 +1,11 @@
 // A curve's rows and picture, from what a page would measure.
 import { expect, test } from 'vitest';
-import { curveOf, curveTable } from '../../../bench/web/curve/rows.ts';
+import { curveFrom as curveOf } from '../../../bench/web/curve/from_page.ts';
 import { curveSvg } from '../../../bench/web/curve/svg.ts';
-import { type Job, kPresets } from '../../../bench/web/jobs.ts';
-import type { RowResult, SideResult } from '../../../bench/web/page.ts';
+import { curveTable } from '../../../bench/web/curve/table.ts';
 import type { Measured } from '../../../bench/web/run.ts';
+import { type Job, kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
+import type { RowResult, SideResult } from '../../../packages/tabgrad/src/bench/turns.ts';
 
 const losses = [5.5, 5.4, 5.3];
 const prepared = {
@@ -12,6 +13,7 @@ const prepared = {
   first: 20,
   parameters: 0,
   flops: null,
+  launches: null,
   hashes: { parameters: 'p', batches: 'b' },
   loss: 5.5,
   error: null,
@@ -29,13 +31,15 @@ function row(preset: number, side: string, ms: number, more: Partial<RowResult> 
     ms: times,
     losses,
     gradientError: null,
+    gradientReference: '',
     ...more,
   };
 }
 const side = (id: string, software = false): SideResult => ({
   id,
   about: { library: 'tabgrad', version: '0', backend: id, threads: 1, device: id, software, notes: [] },
-  loadMs: 1,
+  load_ms: 1,
+  peak: null,
   error: '',
 });
 
@@ -49,7 +53,9 @@ function measured(rows: RowResult[], sides: SideResult[]): Measured {
   return {
     sides,
     rows: rows.map((r) => structuredClone(r)), // as they come from a page: no object is shared
-    config: { ...config, steps: 1, pause: 0, lossSteps: 0, lossSeconds: 0, gradients: [] },
+    config: { ...config, steps: 1, pause: 0, lossSteps: 0, lossSeconds: 0, oracle: [], gradients: [], peakSeconds: 0 },
+    costs: {},
+    dispatch: null,
     browser: 'Test 1',
     cores: 2,
     isolated: true,
@@ -76,7 +82,8 @@ test('speedup is the baseline over the target, parity within the limits passes',
 test.each([
   ['a loss far off', { losses: [5.5, 5.4, 5.302] }],
   ['a loss that is no number', { losses: [5.5, NaN, 5.3] }],
-  ['gradients far off', { gradientError: 2e-5 }],
+  ['gradients far off', { gradientError: 2e-5, gradientReference: 'oracle' }],
+  ['gradients that are no numbers', { gradientError: NaN, gradientReference: 'wasm' }],
   ['other weights', { prepared: { ...prepared, hashes: { parameters: 'q', batches: 'b' } } }],
 ])('%s fails the parity', (_, more) => {
   const curve = curveOf(measured([row(0, 'wasm', 10), row(0, 'gpu', 5, more)], [side('wasm'), side('gpu')]));

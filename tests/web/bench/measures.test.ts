@@ -1,7 +1,15 @@
 // What the browser benchmarks compute without a browser: statistics, work counts, and the jobs that all sides share.
 import { expect, test } from 'vitest';
-import { batchesOf, hashOf, jobFlops, kLstms, kPresets, parametersOf, type Job } from '../../../bench/web/jobs.ts';
-import { median, quantile, ratioInterval, spread } from '../../../bench/web/stats.ts';
+import {
+  batchesOf,
+  hashOf,
+  jobFlops,
+  kLstms,
+  kPresets,
+  parametersOf,
+  type Job,
+} from '../../../packages/tabgrad/src/bench/jobs.ts';
+import { median, quantile, ratioInterval, spread } from '../../../packages/tabgrad/src/bench/stats.ts';
 
 const gpt = (name: string): Job => ({ bench: 'gpt', preset: kPresets.find((p) => p.name === name)! });
 

@@ -44,6 +44,8 @@ export interface ChartSpec {
   bands?: Band[];
   zones?: Zone[];
   logY?: boolean;
+  /** Labels of the x axis at these places, in place of round numbers. */
+  ticks?: { at: number; label: string }[];
 }
 
 const kAxisGap = 6;
@@ -93,6 +95,12 @@ function yRange(u: uPlot, spec: ChartSpec, min: number, max: number): [number, n
   return uPlot.rangeNum(low, high, pad) as [number, number];
 }
 
+/** Room beside the first and the last point, for their labels. */
+const padded = (min: number, max: number): [number, number] => {
+  const pad = 0.08 * (max - min) || 0.5;
+  return [min - pad, max + pad];
+};
+
 export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, height: number): uPlot.Options {
   const axis = { stroke: theme.text, font: theme.font, ticks: { show: false }, gap: kAxisGap };
   return {
@@ -103,7 +111,10 @@ export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, he
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     scales: {
-      x: { time: spec.x === 'time' },
+      x: {
+        time: spec.x === 'time',
+        ...(spec.ticks ? { range: (_u: uPlot, min: number, max: number) => padded(min, max) } : {}),
+      },
       y: {
         ...(spec.logY ? { distr: 3 as const } : {}),
         range: (u, min, max) => yRange(u, spec, min, max),
@@ -115,15 +126,20 @@ export function optionsFor(spec: ChartSpec, theme: ChartTheme, width: number, he
         grid: { show: false },
         space: spec.x === 'time' ? 56 : 72,
         size: (spec.x === 'time' ? 2 : 1) * kRowHeight + kAxisGap,
-        ...(spec.x === 'time'
+        ...(spec.ticks
           ? {
-              values: (_u: uPlot, ticks: number[], _axis: number, _space: number, increment: number) =>
-                timeLabels(ticks, increment),
+              splits: spec.ticks.map(({ at }) => at),
+              values: spec.ticks.map(({ label }) => label),
             }
-          : {
-              values: (_u: uPlot, ticks: number[]) =>
-                ticks.map((t) => (Number.isInteger(t) ? t.toLocaleString('en-US') : '')),
-            }),
+          : spec.x === 'time'
+            ? {
+                values: (_u: uPlot, ticks: number[], _axis: number, _space: number, increment: number) =>
+                  timeLabels(ticks, increment),
+              }
+            : {
+                values: (_u: uPlot, ticks: number[]) =>
+                  ticks.map((t) => (Number.isInteger(t) ? t.toLocaleString('en-US') : '')),
+              }),
       },
       {
         ...axis,

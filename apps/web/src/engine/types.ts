@@ -7,6 +7,7 @@ export type {
   Candidate,
   ColumnInfo,
   CorpusInfo,
+  Cost,
   DeepPartial,
   Device,
   DeviceChoice,

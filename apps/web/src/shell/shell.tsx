@@ -4,6 +4,7 @@ import type { ComponentType } from 'preact';
 import { ForecastPage } from '../pages/forecast/forecast_page';
 import { kPageName } from '../pages/lm/controller';
 import { LmPage } from '../pages/lm/lm_page';
+import { later } from './later';
 import { RuntimeLine } from './runtime_line';
 import { kHomePage } from './address';
 import { address } from './routes';
@@ -18,6 +19,8 @@ interface Page {
 const kPages: Page[] = [
   { name: kHomePage, title: 'Forecast', view: ForecastPage },
   { name: kPageName, title: 'Language model', view: LmPage },
+  { name: 'speed', title: 'Speed', view: later(() => import('../pages/speed/speed_page')) },
+  { name: 'dispatch', title: 'Dispatch', view: later(() => import('../pages/dispatch/dispatch_page')) },
 ];
 
 export function Shell() {

@@ -65,9 +65,8 @@ export class LanguageModels {
       return { vocabulary };
     },
     'lm.prepare': ({ tokenizer, validation }) => this.#prepare(tokenizer, validation),
-    'lm.plan': (settings) => this.#plan(settings),
+    'lm.plan': ({ device, ...settings }) => this.#plan(settings, device),
     'lm.train': (args) => this.#train(args),
-    'lm.measure': () => this.#ask('lm.measure'),
     'lm.pause': () => (this.#active().pause(), null),
     'lm.resume': () => (this.#active().start(), null),
     'lm.stop': () => (this.#active().stop(), null),

@@ -2,6 +2,7 @@
 //
 // Losses are mean negative log-likelihoods in nats a token; nats a byte are these divided by the text's bytes a token.
 
+import type { Launches } from '../bench/protocol.ts';
 import type { DeepPartial, Device, DeviceChoice, DeviceUse } from '../protocol.ts';
 
 export type LmKind = 'gpt' | 'lstm' | 'gru';
@@ -103,6 +104,8 @@ export interface LmPlan {
   stepTokens: number;
   flopsPerStep: number;
   launchesPerStep: number;
+  /** Equal ones together: what a cost model foretells the time of a step from. */
+  launches: Launches;
   peakBytes: number;
   notices: string[];
 }
@@ -231,14 +234,13 @@ export interface LmCalls {
   'lm.tokenizerFile': [{ name: string; file: Blob }, { vocabulary: number }];
   /** Puts the text into tokens; preparing events come meanwhile. */
   'lm.prepare': [{ tokenizer: TokenizerChoice; validation: number }, CorpusInfo];
-  'lm.plan': [{ settings: DeepPartial<LmSettings>; from: boolean }, LmPlan];
+  /** device: for which launches are counted (default wasm). */
+  'lm.plan': [{ settings: DeepPartial<LmSettings>; from: boolean; device?: Device }, LmPlan];
   /** from: goes on from the opened model's weights. Replies when the run is set up. */
   'lm.train': [
     { settings: DeepPartial<LmSettings>; from: boolean; device: DeviceChoice; sampleSeconds: number },
     { facts: LmRunFacts; plan: LmPlan; device: DeviceUse },
   ];
-  /** FLOP a second of a small model's steps on the CPU; takes a fraction of a second. */
-  'lm.measure': [Record<string, never>, number];
   'lm.pause': [Record<string, never>, null];
   'lm.resume': [Record<string, never>, null];
   /** Ends the run with its best weights. */

@@ -42,11 +42,12 @@ export function environment(): Environment {
   };
 }
 
-/** threads: as many as wanted, 0 for all cores. Throws where the engine cannot run at all. */
-export function chooseBuild(threads: number, env: Environment): BuildChoice {
+/** threads: as many as wanted, 0 for all cores. build: in place of the best, where it can run. Throws where the engine cannot. */
+export function chooseBuild(threads: number, env: Environment, build?: BuildName): BuildChoice {
   if (!env.simd) {
     throw new Error('This browser is too old for tabgrad: its WebAssembly has no SIMD. Please use a current browser.');
   }
+  if (build === 'single') return { build, threads: 1, reason: 'Single thread, as asked for.' };
   if (!env.crossOriginIsolated) {
     return {
       build: 'single',
@@ -55,7 +56,7 @@ export function chooseBuild(threads: number, env: Environment): BuildChoice {
     };
   }
   return {
-    build: env.relaxedSimd ? 'relaxed' : 'threads',
+    build: build !== 'threads' && env.relaxedSimd ? 'relaxed' : 'threads',
     threads: Math.max(1, Math.min(threads || env.cores, kMostThreads)),
     reason: env.cores > 1 || threads > 1 ? '' : 'Single thread: the browser reports one core.',
   };

@@ -1,7 +1,6 @@
 // How fast this device trained lately, to foretell how long a run will take before its first step.
 
 import { signal } from '@preact/signals';
-import { call } from '../../../engine/engine';
 import type { Device, LmPlan, LmRunFacts } from '../../../engine/types';
 
 const kKey = 'tabgrad-lm-flops-per-second';
@@ -28,13 +27,6 @@ export function keepSpeed({ device, flopsPerStep }: LmRunFacts, stepsPerSecond: 
   } catch {
     // It is then known until this page is closed.
   }
-}
-
-/** Before the first run here: by a short trial, which a larger model beats. */
-export async function measureSpeed(): Promise<void> {
-  if (speeds.peek().wasm !== undefined) return;
-  const speed = await call('lm.measure', {}).catch(() => 0); // then the time is not foretold
-  if (speed > 0 && speeds.peek().wasm === undefined) speeds.value = { ...speeds.peek(), wasm: speed };
 }
 
 /** Null while nothing is known about the device. */

@@ -2,6 +2,7 @@
 // training: the plan, or what is wrong.
 
 import { computed, effect, signal } from '@preact/signals';
+import { deviceChoice } from '../../../engine/device';
 import { call, engineState, onEvent, textOf } from '../../../engine/engine';
 import type {
   CorpusInfo,
@@ -13,7 +14,7 @@ import type {
   OptimizerKind,
 } from '../../../engine/types';
 import { model, type OpenText, text } from '../text/text';
-import { measureSpeed } from '../run/speed';
+import { foretell } from '../run/foretell';
 import { type Choices, choicesFor, settingsOf, shownValue, withChoice } from './choices';
 import { explain, fieldOf, kPresets } from './fields';
 
@@ -138,6 +139,7 @@ export function keepPlanned(busy: () => boolean): void {
     clearTimeout(timer);
     const mine = ++latest;
     void choices.value;
+    void deviceChoice.value; // what is foretold depends on it
     if (!defaults.value || !corpus.value || engineState.value.state !== 'ready') {
       planned.value = { state: 'none' };
       return;
@@ -147,10 +149,11 @@ export function keepPlanned(busy: () => boolean): void {
     timer = setTimeout(
       async () => {
         try {
-          const plan = await call('lm.plan', { settings: chosenSettings(), from });
+          const args = { settings: chosenSettings(), from };
+          const plan = await call('lm.plan', args);
           if (mine !== latest) return;
           planned.value = { state: 'planned', plan };
-          void measureSpeed();
+          void foretell(plan, args);
         } catch (error) {
           if (mine === latest) planned.value = { state: 'impossible', ...explain(textOf(error)) };
         }

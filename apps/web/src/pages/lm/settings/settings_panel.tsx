@@ -5,10 +5,11 @@ import { NumberInput, SelectField } from '../../../components/fields';
 import { FileInput } from '../../../components/file_drop';
 import { SettingsForm } from '../../../components/settings_form';
 import { deviceChoice } from '../../../engine/device';
-import type { LmKind, LmPlan, LmPreset, LmSettings } from '../../../engine/types';
+import type { Device, LmKind, LmPlan, LmPreset, LmSettings } from '../../../engine/types';
 import { bytes, count, roughDuration, shortNumber } from '../../../lib/format';
 import { startTraining } from '../controller';
 import { run, training } from '../run/run';
+import { type Foretold, foretold, kSoonSeconds } from '../run/foretell';
 import { secondsFor, speeds } from '../run/speed';
 import { model, openTokenizer, tokenizerFile } from '../text/text';
 import { shownValue } from './choices';
@@ -63,20 +64,44 @@ function BeginWith() {
 }
 
 function PlanText({ plan }: { plan: LmPlan }) {
-  const device = deviceChoice.value === 'webgpu' ? 'webgpu' : 'wasm';
-  const seconds = secondsFor(plan, device, speeds.value);
   return (
     <div class="plan">
       <p>
         {count(plan.parameters, 'parameter')}, {shortNumber(plan.flopsPerStep / 1e9)} GFLOP a step,{' '}
-        {bytes(plan.peakBytes)} of memory.{' '}
-        {seconds === null
-          ? 'How long it takes is known after the first steps.'
-          : `It takes ${roughDuration(seconds)}, going by how fast this device was before.`}
+        {bytes(plan.peakBytes)} of memory. <Duration plan={plan} />
       </p>
       <Notices notices={plan.notices} />
     </div>
   );
+}
+
+const kOn: Record<Device, string> = { wasm: 'the CPU', webgpu: 'the GPU', webgl: 'the GPU through WebGL2' };
+
+/** By what this device did before, else by a short measurement. */
+function Duration({ plan }: { plan: LmPlan }) {
+  const now = foretold.value;
+  const choice = deviceChoice.value;
+  const told = now === 'measuring' ? null : now;
+  const before = secondsFor(plan, told?.device ?? (choice === 'auto' ? 'wasm' : choice), speeds.value);
+  if (before !== null)
+    return (
+      <>
+        It takes {roughDuration(before)}, going by how fast this device was before. {told && sizeText(told)}
+      </>
+    );
+  if (now === 'measuring') return <>How long it takes is being measured …</>;
+  if (!told) return <>How long it takes is known after the first steps.</>;
+  return (
+    <>
+      It takes {roughDuration(told.seconds)} on {kOn[told.device]}, going by a short measurement. {sizeText(told)}
+    </>
+  );
+}
+
+function sizeText({ size }: Foretold): string {
+  if (!size) return '';
+  const { preset, device } = size;
+  return `The largest size that takes so many steps within ${kSoonSeconds / 60} minutes here is ${preset}, on ${kOn[device]}.`;
 }
 
 function Control({ field, base }: { field: Field; base: LmSettings }) {

@@ -3,6 +3,7 @@
 // A train step is: the batch goes to the device, forward, loss, backward, clipping where asked, optimizer, and the loss comes
 // back to the host. Everything that need not happen in each step belongs in the making of a job and is not timed.
 import type { Batch, Floats, LstmShape, MatmulShape, Optimizer, Parameter, Preset } from './jobs.ts';
+import type { Launches, Peak } from './protocol.ts';
 
 export interface About {
   library: string;
@@ -24,10 +25,11 @@ export interface TrainJob {
   step(batch: Batch): number | Promise<number>;
   /** Several steps, where calls of step() cannot overlap but the library itself lets steps do so. */
   steps?(batches: Batch[]): number[] | Promise<number[]>;
-  /** The side's own count of a step's floating-point operations, where it has one. */
+  /** The side's own count of a step's floating-point operations, where it has one, and its launches. */
   flops?: number;
-  /** Distance of this batch's gradients, at the first weights, from a double-precision oracle, where the side has one. */
-  gradientError?(batch: Batch): number | Promise<number>;
+  launches?: Launches;
+  /** This batch's gradients at the first weights, parameter by parameter; exact: by a double-precision oracle. */
+  gradients?(batch: Batch, exact: boolean): Promise<Float64Array[]>;
   dispose(): void | Promise<void>;
 }
 
@@ -45,28 +47,7 @@ export interface Side {
   gpt(preset: Preset, parameters: Parameter[], optimizer: Optimizer): TrainJob | Promise<TrainJob>;
   lstm(shape: LstmShape, parameters: Parameter[], optimizer: Optimizer): TrainJob | Promise<TrainJob>;
   matmul(shape: MatmulShape, a: Floats, b: Floats): MatmulJob | Promise<MatmulJob>;
+  peak?(seconds: number): Promise<Peak>;
 }
 
 export type LoadSide = (backend: string) => Promise<Side>;
-
-/** The WebGPU adapter that a page gets by default. */
-export async function webgpuDevice(): Promise<{ device: string; software: boolean }> {
-  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' });
-  if (!adapter) throw new Error('this browser has no WebGPU');
-  const { vendor, architecture, device, description } = adapter.info;
-  return named([...new Set([vendor, architecture, device, description])].filter(Boolean).join(' '));
-}
-
-/** The renderer behind WebGL2, in a page or a worker. */
-export function webglDevice(): { device: string; software: boolean } {
-  const gl = new OffscreenCanvas(1, 1).getContext('webgl2');
-  if (!gl) throw new Error('this browser has no WebGL2');
-  const info = gl.getExtension('WEBGL_debug_renderer_info');
-  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
-  gl.getExtension('WEBGL_lose_context')?.loseContext();
-  return named(name);
-}
-
-function named(device: string): { device: string; software: boolean } {
-  return { device, software: /swiftshader|llvmpipe|lavapipe|softpipe|warp|basic render/i.test(device) };
-}

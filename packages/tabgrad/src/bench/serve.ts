@@ -1,7 +1,7 @@
-// The worker's end: holds one side and at most one of its jobs, runs and times what the page asks for.
+// The worker's end: holds one side and at most one of its jobs, makes weights and batches, runs and times what the page asks for.
 import { batchesOf, type Batch, hashOf, kGptOptimizer, kLstmOptimizer, matricesOf, parametersOf } from './jobs.ts';
 import type { Job, MatmulShape } from './jobs.ts';
-import type { Answer, Calls, Prepared, Request } from './messages.ts';
+import type { Prepared, SideCalls } from './protocol.ts';
 import type { LoadSide, MatmulJob, Side, TrainJob } from './side.ts';
 
 const kSamples = 64; // elements of C that are checked
@@ -11,9 +11,9 @@ const kSamples = 64; // elements of C that are checked
  */
 const kGroup = 8;
 
-type Handlers = { [K in keyof Calls]: (args: Calls[K][0]) => Promise<Calls[K][1]> };
+export type SideHandlers = { [K in keyof SideCalls]: (args: SideCalls[K][0]) => Promise<SideCalls[K][1]> };
 
-export function serveSide(load: LoadSide): void {
+export function sideHandlers(load: LoadSide): SideHandlers {
   let side: Side | null = null;
   let train: TrainJob | null = null;
   let matmul: MatmulJob | null = null;
@@ -30,7 +30,7 @@ export function serveSide(load: LoadSide): void {
     return side;
   };
 
-  const handlers: Handlers = {
+  return {
     load: async ({ backend }) => {
       const start = performance.now();
       side = await load(backend);
@@ -47,6 +47,7 @@ export function serveSide(load: LoadSide): void {
         first: 0,
         parameters: parameters.reduce((sum, p) => sum + p.data.length, 0),
         flops: null,
+        launches: null,
         hashes: {
           parameters: hashOf(parameters.map((p) => p.data)),
           batches: hashOf(batches.flatMap((batch) => Object.values(batch))),
@@ -65,6 +66,7 @@ export function serveSide(load: LoadSide): void {
         train = await makeTrainJob(loaded(), job, parameters);
         prepared.setup = performance.now() - start;
         prepared.flops = train.flops ?? null;
+        prepared.launches = train.launches ?? null;
         prepared.loss = (await run(train, 1))[0]!;
         prepared.first = performance.now() - start - prepared.setup;
       }
@@ -85,7 +87,9 @@ export function serveSide(load: LoadSide): void {
       return { ms, losses };
     },
 
-    gradientError: async () => (await train?.gradientError?.(batches[0] as Batch)) ?? null,
+    gradients: async ({ exact }) => (await train?.gradients?.(batches[0] as Batch, exact)) ?? null,
+
+    peak: async ({ seconds }) => (await loaded().peak?.(seconds)) ?? null,
 
     free: async () => {
       await train?.dispose();
@@ -95,14 +99,6 @@ export function serveSide(load: LoadSide): void {
       return null;
     },
   };
-
-  addEventListener('message', ({ data: { id, call, args } }: MessageEvent<Request>) => {
-    const run = handlers[call] as (args: unknown) => Promise<unknown>;
-    run(args).then(
-      (value) => postMessage({ id, value } satisfies Answer),
-      (error) => postMessage({ id, error: String(error?.stack ?? error) } satisfies Answer),
-    );
-  });
 }
 
 function makeTrainJob(side: Side, job: Exclude<Job, { bench: 'matmul' }>, parameters: ReturnType<typeof parametersOf>) {

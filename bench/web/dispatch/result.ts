@@ -1,0 +1,84 @@
+// tabgrad-dispatch/2 out of what the page measured, and its tables. Schema: bench/README.md; `tabgrad bench dispatch` writes the same.
+import type { AblationRow, DispatchRow } from '../../../packages/tabgrad/src/bench/protocol.ts';
+import type { About } from '../../../packages/tabgrad/src/bench/side.ts';
+import type { Measured } from '../run.ts';
+
+export interface Dispatch {
+  schema: 'tabgrad-dispatch/2';
+  date: string;
+  runtime: string;
+  cpu: string;
+  cores: number;
+  isolated: boolean;
+  timer_resolution_ms: number;
+  gpu: string;
+  targets: { id: string; about: About }[];
+  timer: string;
+  kernel: string;
+  rows: DispatchRow[];
+  single_op_over_sequential: number;
+  replay: { launches: number; us_median: number; us_p10: number; us_p90: number };
+  ablation: { preset: string; rows: AblationRow[] };
+}
+
+/** Null: the browser has no WebGPU for it. */
+export function dispatchOf(measured: Measured): Dispatch | null {
+  const { dispatch, sides } = measured;
+  const about = sides[0]?.about;
+  if (!dispatch || !about) return null;
+  const [single, sequential] = dispatch.rows;
+  return {
+    schema: 'tabgrad-dispatch/2',
+    date: measured.date,
+    runtime: measured.browser,
+    cpu: measured.cpu,
+    cores: measured.cores,
+    isolated: measured.isolated,
+    timer_resolution_ms: measured.timerResolution,
+    gpu: about.software ? 'software' : 'hardware',
+    targets: [{ id: 'webgpu', about }],
+    timer: 'performance.now()',
+    kernel: 'data[i] += 1 on 256 f32, workgroup 64',
+    rows: dispatch.rows,
+    single_op_over_sequential: single!.us_median / sequential!.us_median,
+    replay: dispatch.replay,
+    ablation: { preset: measured.config.dispatch!.preset, rows: dispatch.ablation },
+  };
+}
+
+export function dispatchTable(result: Dispatch): string {
+  const { about } = result.targets[0]!;
+  const number = (value: number) => value.toPrecision(3);
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
+  const head = (cells: string[]) => [line(cells), line(cells.map(() => '---'))];
+  const { replay, ablation } = result;
+  return [
+    `${result.runtime}, ${about.device}${about.software ? ' (SOFTWARE GPU: not a GPU figure)' : ''}, ${result.cpu}, ${result.date}`,
+    `timer's smallest step ${number(1000 * result.timer_resolution_ms)} µs; ${result.kernel}`,
+    '',
+    ...head(['method', 'µs a launch', 'mean', 'p10', 'p90', 'CV', 'stages, µs']),
+    ...result.rows.map((row) =>
+      line([
+        row.method,
+        ...[row.us_median, row.us_mean, row.us_p10, row.us_p90].map(number),
+        `${(100 * row.cv).toFixed(0)} %`,
+        Object.entries(row.stages_us)
+          .map(([stage, us]) => `${stage} ${us.toFixed(2)}`)
+          .join(', '),
+      ]),
+    ),
+    line([
+      `replay of ${replay.launches}`,
+      number(replay.us_median),
+      '',
+      number(replay.us_p10),
+      number(replay.us_p90),
+      '',
+      'a Program of the engine',
+    ]),
+    `single-op / sequential: ${result.single_op_over_sequential.toFixed(1)}`,
+    '',
+    ...head([ablation.preset, 'of', 'launches', 'ms']),
+    ...ablation.rows.map(({ variant, entry, launches, ms }) => line([variant, entry, launches, number(ms)])),
+  ].join('\n');
+}

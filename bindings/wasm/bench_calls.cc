@@ -1,0 +1,271 @@
+// The calls of benchmarks: "bench.…". What they measure with is src/bench; who asks is packages/tabgrad/src/bench.
+//
+// One model at a time, with weights and batches that the page makes, so that libraries beside ours can be given the same ones.
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "backend/cpu/kernels.h"
+#include "bench/ablation.h"
+#include "bench/foretell.h"
+#include "bench/lstm_model.h"
+#include "bench/peak.h"
+#include "bench/train_bench.h"
+#include "calls.h"
+#include "models/gpt.h"
+#include "page_json.h"
+
+namespace tabgrad::wasm {
+namespace {
+
+struct Product {
+  cpu::Gemm gemm;
+  std::vector<float> a, b, c, scratch;
+};
+
+struct State {
+  SessionOptions options;
+  std::unique_ptr<bench::TrainBench> model;
+  std::string first = "tokens", second = "targets";  // the inputs, in the order in which batches hold them
+  std::int64_t first_count = 0, second_count = 0;    // elements of a batch
+  std::optional<GptConfig> gpt;
+  NamedTensors parameters;  // as written
+  std::unique_ptr<Product> product;
+};
+State& state() {
+  static State s;
+  return s;
+}
+
+SessionOptions options_for(const Json& args) {
+  SessionOptions options = state().options;
+  options.device = device_of(args);
+  return options;
+}
+
+GptConfig gpt_config(const Json& args) {
+  GptConfig c;
+  c.layers = args.at("layers").get<std::int64_t>();
+  c.width = args.at("width").get<std::int64_t>();
+  c.heads = args.at("heads").get<std::int64_t>();
+  c.context = args.at("context").get<std::int64_t>();
+  c.batch = args.at("batch").get<std::int64_t>();
+  check_gpt(c);
+  return c;
+}
+
+StepWork work_from(const Json& launches) {
+  StepWork work;
+  for (const Json& l : launches) work.push_back({l.at(0).get<double>(), l.at(1).get<double>(), l.at(2).get<double>()});
+  return work;
+}
+
+std::int64_t elements_of(const Session& session, const std::string& name) {
+  for (const Buffer& b : session.program().buffers)
+    if (b.name == name) return num_elements(b.dims);
+  TG_CHECK(false);
+}
+
+void free_model() {
+  State& s = state();
+  s.model.reset();
+  s.parameters = {};
+  s.product.reset();
+}
+
+void load(const Json& args, std::string_view, Reply& reply) {
+  State& s = state();
+  free_model();
+  s.gpt.reset();
+  const SessionOptions options = options_for(args);
+  if (args.at("kind") == "gpt") {
+    s.gpt = gpt_config(args);
+    s.first = "tokens";
+    s.second = "targets";
+    s.model = std::make_unique<bench::TrainBench>(build_gpt(*s.gpt), gpt_optimizer(), kGptLearningRate, options);
+  } else {
+    // Adam without clipping, at rate 1e-3: what the peers' LSTM examples train with.
+    OptimizerConfig adam;
+    adam.kind = OptimizerConfig::Kind::kAdam;
+    adam.weight_decay = 0;
+    const auto size = [&](const char* key) { return args.at(key).get<std::int64_t>(); };
+    s.first = "x";
+    s.second = "y";
+    s.model = std::make_unique<bench::TrainBench>(
+        build_lstm({size("units"), size("steps"), size("features"), size("batch")}, adam, 0.0), adam, 1e-3, options);
+  }
+  s.first_count = elements_of(s.model->session(), s.first);
+  s.second_count = elements_of(s.model->session(), s.second);
+  reply.json = {{"flops", total_flops(s.model->work())}, {"launches", work_json(s.model->work())}};
+}
+
+void write(const Json& args, std::string_view data, Reply&) {
+  const std::string name = args.at("name").get<std::string>();
+  std::vector<float> values(data.size() / sizeof(float));
+  std::memcpy(values.data(), data.data(), values.size() * sizeof(float));
+  const auto count = static_cast<std::int64_t>(values.size());
+  state().model->session().write(name, values.data(), count);
+  state().parameters.push_back({name, HostTensor::of({count}, std::move(values))});
+}
+
+// data: `count` batches one after another, each its first input, then its second.
+void steps(const Json& args, std::string_view data, Reply& reply) {
+  State& s = state();
+  const auto count = args.at("count").get<std::int64_t>();
+  const std::int64_t both = s.first_count + s.second_count;
+  TG_CHECK(static_cast<std::int64_t>(data.size()) == 4 * count * both);
+  std::vector<std::int32_t> batches(static_cast<std::size_t>(count * both));  // of words: floats are written as their bits
+  std::memcpy(batches.data(), data.data(), data.size());
+  const auto put = [&](const std::string& name, const std::int32_t* words, std::int64_t elements) {
+    if (s.gpt)
+      s.model->session().write(name, words, elements);
+    else
+      s.model->session().write(name, reinterpret_cast<const float*>(words), elements);
+  };
+  const std::vector<float> losses = s.model->steps(count, [&](std::int64_t i) {
+    put(s.first, batches.data() + i * both, s.first_count);
+    put(s.second, batches.data() + i * both + s.first_count, s.second_count);
+  });
+  reply.json = {{"losses", reply.array(std::span<const float>(losses))}};
+}
+
+// Of the GPT with the parameters as written, whatever steps have done since; one array, parameter after parameter.
+void gradients(const Json& args, std::string_view data, Reply& reply) {
+  State& s = state();
+  if (!s.gpt) fail("gradients are there for language models only");
+  bench::GradientInputs inputs{s.parameters, {}, {}};
+  const std::size_t half = data.size() / 2;
+  for (auto* ids : {&inputs.tokens, &inputs.targets}) ids->resize(half / sizeof(std::int32_t));
+  std::memcpy(inputs.tokens.data(), data.data(), half);
+  std::memcpy(inputs.targets.data(), data.data() + half, half);
+  const bench::Gradients found = args.at("exact").get<bool>() ? bench::exact_gpt_gradients(*s.gpt, inputs)
+                                                              : bench::gpt_gradients(*s.gpt, inputs, options_for(args));
+  Json sizes = Json::array();
+  std::vector<double> values;
+  for (const std::vector<double>& g : found) {
+    sizes.push_back(g.size());
+    values.insert(values.end(), g.begin(), g.end());
+  }
+  reply.json = {{"sizes", std::move(sizes)}, {"values", reply.array(std::span<const double>(values))}};
+}
+
+// A product on the CPU: with data (A, then B, as stored) it is made, and run `repeats` times; "c" is in the reply where asked for.
+void product(const Json& args, std::string_view data, Reply& reply) {
+  State& s = state();
+  ThreadPool& pool = *s.options.pool;
+  if (!data.empty()) {
+    s.product = std::make_unique<Product>();
+    Product& p = *s.product;
+    const auto m = args.at("m").get<std::int64_t>(), n = args.at("n").get<std::int64_t>(), k = args.at("k").get<std::int64_t>();
+    TG_CHECK(data.size() == sizeof(float) * static_cast<std::size_t>(m * k + k * n));
+    p.a.resize(static_cast<std::size_t>(m * k));
+    p.b.resize(static_cast<std::size_t>(k * n));
+    p.c.resize(static_cast<std::size_t>(m * n));
+    std::memcpy(p.a.data(), data.data(), sizeof(float) * p.a.size());
+    std::memcpy(p.b.data(), data.data() + sizeof(float) * p.a.size(), sizeof(float) * p.b.size());
+    const bool ta = args.at("form") == "tn", tb = args.at("form") == "nt";
+    cpu::Gemm& g = p.gemm;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.a = p.a.data();
+    g.a_m = ta ? 1 : k;
+    g.a_k = ta ? m : 1;
+    g.b = p.b.data();
+    g.b_k = tb ? 1 : n;
+    g.b_n = tb ? k : 1;
+    g.c = p.c.data();
+    g.c_m = n;
+    p.scratch.resize(static_cast<std::size_t>(cpu::gemm_scratch_floats(g, pool.threads())));
+  }
+  TG_CHECK(s.product != nullptr);
+  Product& p = *s.product;
+  for (auto left = args.at("repeats").get<std::int64_t>(); left > 0; --left)
+    cpu::gemm(p.gemm, pool, {p.scratch.data(), static_cast<std::int64_t>(p.scratch.size())});
+  if (args.value("result", false)) reply.json = {{"c", reply.array(std::span<const float>(p.c))}};
+}
+
+Json cost_json(const CostModel& m) {
+  return {{"overhead_us", 1e6 * m.overhead},
+          {"gflops", 1e-9 * m.rate},
+          {"gbytes_per_s", 1e-9 * m.bandwidth},
+          {"half_mflop", 1e-6 * m.half_work}};
+}
+
+// steps: [{name, ms, launches}] → the cost model and how well it foretells each.
+void fit(const Json& args, std::string_view, Reply& reply) {
+  std::vector<MeasuredStep> measured;
+  for (const Json& s : args.at("steps"))
+    measured.push_back({s.at("name").get<std::string>(), work_from(s.at("launches")), 1e-3 * s.at("ms").get<double>()});
+  const CostFit found = fit_with_residuals(measured);
+  reply.json = cost_json(found.model);
+  reply.json["rows"] = Json::array();
+  for (const CostFit::Row& r : found.rows)
+    reply.json["rows"].push_back({{"preset", r.name},
+                                  {"ms", 1e3 * r.seconds},
+                                  {"predicted_ms", 1e3 * r.predicted},
+                                  {"left_out_ms", r.left_out > 0 ? Json(1e3 * r.left_out) : Json(nullptr)}});
+}
+
+CostModel cost_from(const Json& j) {
+  return {1e-6 * j.at("overhead_us").get<double>(), 1e9 * j.at("gflops").get<double>(),
+          1e9 * j.at("gbytes_per_s").get<double>(), 1e6 * j.at("half_mflop").get<double>()};
+}
+
+// devices: {wasm: cost, …}, presets, steps, seconds → the time of each preset's step on each device, and the size to take.
+void foretell(const Json& args, std::string_view, Reply& reply) {
+  const auto page_name = [](const std::string& device) { return device == "cpu" ? std::string("wasm") : device; };
+  std::map<std::string, CostModel> devices;
+  for (const auto& [device, cost] : args.at("devices").items()) devices[device_of({{"device", device}})] = cost_from(cost);
+  const auto list = bench::foretell(devices, args.at("presets").get<std::vector<std::string>>());
+  const bench::Recommended best = bench::recommend(list, args.at("steps").get<double>(), args.at("seconds").get<double>());
+  Json rows = Json::array();
+  for (const bench::Foretold& f : list) rows.push_back({{"preset", f.preset}, {"device", page_name(f.device)}, {"ms", f.ms}});
+  reply.json = {{"rows", std::move(rows)}, {"best", nullptr}};
+  if (!best.preset.empty())
+    reply.json["best"] = {{"preset", best.preset}, {"device", page_name(best.device)}, {"seconds", best.seconds}};
+}
+
+const Call kCalls[] = {
+    {"bench.load", load},
+    {"bench.write", write},
+    {"bench.steps", steps},
+    {"bench.gradients", gradients},
+    {"bench.product", product},
+    {"bench.fit", fit},
+    {"bench.foretell", foretell},
+    {"bench.calibrate",
+     [](const Json& args, std::string_view, Reply& reply) {
+       reply.json = cost_json(bench::calibrate(options_for(args), args.at("seconds").get<double>()));
+     }},
+    {"bench.predict",
+     [](const Json& args, std::string_view, Reply& reply) {
+       reply.json = 1e3 * predict(cost_from(args.at("cost")), work_from(args.at("launches"))).seconds;
+     }},
+    {"bench.free", [](const Json&, std::string_view, Reply&) { free_model(); }},
+    {"bench.peak",
+     [](const Json& args, std::string_view, Reply& reply) {
+       const bench::Peak peak = bench::measure_peak(options_for(args), args.at("seconds").get<double>());
+       reply.json = {{"gflops", 1e-9 * peak.flops}, {"gbytes_per_s", 1e-9 * peak.bytes}};
+     }},
+    {"bench.replay",
+     [](const Json& args, std::string_view, Reply& reply) {
+       const bench::Replay r = bench::time_replay(options_for(args), args.at("seconds").get<double>());
+       reply.json = {{"launches", r.launches}, {"us_median", r.us_median}, {"us_p10", r.us_p10}, {"us_p90", r.us_p90}};
+     }},
+    {"bench.ablation",
+     [](const Json& args, std::string_view, Reply& reply) {
+       reply.json = Json::array();
+       for (const bench::AblationRow& r :
+            bench::run_ablation(gpt_config(args), options_for(args), args.at("seconds").get<double>()))
+         reply.json.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
+     }},
+};
+
+}  // namespace
+
+void init_bench(const SessionOptions& options) { state().options = options; }
+
+std::span<const Call> bench_calls() { return kCalls; }
+
+}  // namespace tabgrad::wasm
