@@ -1,5 +1,5 @@
 // What a browser benchmark's page is told and what it gives back.
-import type { Job } from '../../packages/tabgrad/src/bench/jobs.ts';
+import type { Job, Preset } from '../../packages/tabgrad/src/bench/jobs.ts';
 import type { AblationRow, CostFit, DispatchRow } from '../../packages/tabgrad/src/bench/protocol.ts';
 import type { RowResult, SideResult, Timing } from '../../packages/tabgrad/src/bench/turns.ts';
 
@@ -18,7 +18,7 @@ export interface Config extends Timing {
   /** Of each side's largest rates; 0: they are not measured. */
   peakSeconds: number;
   /** Then launches are timed instead of jobs, on the first side. */
-  dispatch?: { repeats: number; rounds: number; preset: string; seconds: number };
+  dispatch?: { repeats: number; rounds: number; preset: Preset; seconds: number };
 }
 
 export interface DispatchResult {

@@ -1,7 +1,6 @@
 // The page of a browser benchmark: one worker per side, all alive at once, that take turns; or the launches of one side. Reads
 // config.json beside it and POSTs its Result.
 import { costsOf } from '../../packages/tabgrad/src/bench/curve.ts';
-import { kPresets } from '../../packages/tabgrad/src/bench/jobs.ts';
 import type { SideCalls } from '../../packages/tabgrad/src/bench/protocol.ts';
 import { type OwnRemote, ownRemote } from '../../packages/tabgrad/src/bench/remote.ts';
 import { median } from '../../packages/tabgrad/src/bench/stats.ts';
@@ -61,10 +60,11 @@ function remoteOf(config: SideConfig): RemoteSide {
 }
 
 async function dispatchOf({ engine }: OwnRemote, config: NonNullable<Config['dispatch']>): Promise<DispatchResult> {
-  const { repeats, rounds, seconds } = config;
+  const { repeats, rounds, preset, seconds } = config;
   const rows = await engine.call('bench.dispatch', { repeats, rounds });
+  console.log('launches are timed');
   const replay = await engine.call('bench.replay', { device: 'webgpu', seconds });
-  const preset = kPresets.find(({ name }) => name === config.preset)!;
+  console.log('replay is timed');
   const ablation = await engine.call('bench.ablation', { device: 'webgpu', preset, seconds });
   return { rows, replay, ablation };
 }

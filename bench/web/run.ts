@@ -98,7 +98,8 @@ async function buildPage(bench: Bench, folder: string): Promise<void> {
   await build({
     configFile: false,
     root: kRoot,
-    logLevel: 'warn',
+    base: './',
+    logLevel: 'error', // the package's own worker, which is not used here, names files that are not beside its source
     publicDir: false,
     define: bench.define ?? {},
     worker: { format: 'es' },

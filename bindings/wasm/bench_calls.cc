@@ -37,6 +37,10 @@ State& state() {
   return s;
 }
 
+double number(const Json& args, const char* key) { return args.at(key).get<double>(); }
+std::int64_t whole(const Json& args, const char* key) { return static_cast<std::int64_t>(number(args, key)); }
+std::string text(const Json& args, const char* key) { return args.at(key).get<std::string>(); }
+
 SessionOptions options_for(const Json& args) {
   SessionOptions options = state().options;
   options.device = device_of(args);
@@ -45,11 +49,11 @@ SessionOptions options_for(const Json& args) {
 
 GptConfig gpt_config(const Json& args) {
   GptConfig c;
-  c.layers = args.at("layers").get<std::int64_t>();
-  c.width = args.at("width").get<std::int64_t>();
-  c.heads = args.at("heads").get<std::int64_t>();
-  c.context = args.at("context").get<std::int64_t>();
-  c.batch = args.at("batch").get<std::int64_t>();
+  c.layers = whole(args, "layers");
+  c.width = whole(args, "width");
+  c.heads = whole(args, "heads");
+  c.context = whole(args, "context");
+  c.batch = whole(args, "batch");
   check_gpt(c);
   return c;
 }
@@ -88,11 +92,11 @@ void load(const Json& args, std::string_view, Reply& reply) {
     OptimizerConfig adam;
     adam.kind = OptimizerConfig::Kind::kAdam;
     adam.weight_decay = 0;
-    const auto size = [&](const char* key) { return args.at(key).get<std::int64_t>(); };
     s.first = "x";
     s.second = "y";
     s.model = std::make_unique<bench::TrainBench>(
-        build_lstm({size("units"), size("steps"), size("features"), size("batch")}, adam, 0.0), adam, 1e-3, options);
+        build_lstm({whole(args, "units"), whole(args, "steps"), whole(args, "features"), whole(args, "batch")}, adam, 0.0),
+        adam, 1e-3, options);
   }
   s.first_count = elements_of(s.model->session(), s.first);
   s.second_count = elements_of(s.model->session(), s.second);
@@ -100,7 +104,7 @@ void load(const Json& args, std::string_view, Reply& reply) {
 }
 
 void write(const Json& args, std::string_view data, Reply&) {
-  const std::string name = args.at("name").get<std::string>();
+  const std::string name = text(args, "name");
   std::vector<float> values(data.size() / sizeof(float));
   std::memcpy(values.data(), data.data(), values.size() * sizeof(float));
   const auto count = static_cast<std::int64_t>(values.size());
@@ -111,7 +115,7 @@ void write(const Json& args, std::string_view data, Reply&) {
 // data: `count` batches one after another, each its first input, then its second.
 void steps(const Json& args, std::string_view data, Reply& reply) {
   State& s = state();
-  const auto count = args.at("count").get<std::int64_t>();
+  const auto count = whole(args, "count");
   const std::int64_t both = s.first_count + s.second_count;
   TG_CHECK(static_cast<std::int64_t>(data.size()) == 4 * count * both);
   std::vector<std::int32_t> batches(static_cast<std::size_t>(count * both));  // of words: floats are written as their bits
@@ -156,7 +160,7 @@ void product(const Json& args, std::string_view data, Reply& reply) {
   if (!data.empty()) {
     s.product = std::make_unique<Product>();
     Product& p = *s.product;
-    const auto m = args.at("m").get<std::int64_t>(), n = args.at("n").get<std::int64_t>(), k = args.at("k").get<std::int64_t>();
+    const auto m = whole(args, "m"), n = whole(args, "n"), k = whole(args, "k");
     TG_CHECK(data.size() == sizeof(float) * static_cast<std::size_t>(m * k + k * n));
     p.a.resize(static_cast<std::size_t>(m * k));
     p.b.resize(static_cast<std::size_t>(k * n));
@@ -180,7 +184,7 @@ void product(const Json& args, std::string_view data, Reply& reply) {
   }
   TG_CHECK(s.product != nullptr);
   Product& p = *s.product;
-  for (auto left = args.at("repeats").get<std::int64_t>(); left > 0; --left)
+  for (auto left = whole(args, "repeats"); left > 0; --left)
     cpu::gemm(p.gemm, pool, {p.scratch.data(), static_cast<std::int64_t>(p.scratch.size())});
   if (args.value("result", false)) reply.json = {{"c", reply.array(std::span<const float>(p.c))}};
 }
@@ -196,7 +200,7 @@ Json cost_json(const CostModel& m) {
 void fit(const Json& args, std::string_view, Reply& reply) {
   std::vector<MeasuredStep> measured;
   for (const Json& s : args.at("steps"))
-    measured.push_back({s.at("name").get<std::string>(), work_from(s.at("launches")), 1e-3 * s.at("ms").get<double>()});
+    measured.push_back({text(s, "name"), work_from(s.at("launches")), 1e-3 * number(s, "ms")});
   const CostFit found = fit_with_residuals(measured);
   reply.json = cost_json(found.model);
   reply.json["rows"] = Json::array();
@@ -208,8 +212,8 @@ void fit(const Json& args, std::string_view, Reply& reply) {
 }
 
 CostModel cost_from(const Json& j) {
-  return {1e-6 * j.at("overhead_us").get<double>(), 1e9 * j.at("gflops").get<double>(),
-          1e9 * j.at("gbytes_per_s").get<double>(), 1e6 * j.at("half_mflop").get<double>()};
+  return {1e-6 * number(j, "overhead_us"), 1e9 * number(j, "gflops"), 1e9 * number(j, "gbytes_per_s"),
+          1e6 * number(j, "half_mflop")};
 }
 
 // devices: {wasm: cost, …}, presets, steps, seconds → the time of each preset's step on each device, and the size to take.
@@ -218,7 +222,7 @@ void foretell(const Json& args, std::string_view, Reply& reply) {
   std::map<std::string, CostModel> devices;
   for (const auto& [device, cost] : args.at("devices").items()) devices[device_of({{"device", device}})] = cost_from(cost);
   const auto list = bench::foretell(devices, args.at("presets").get<std::vector<std::string>>());
-  const bench::Recommended best = bench::recommend(list, args.at("steps").get<double>(), args.at("seconds").get<double>());
+  const bench::Recommended best = bench::recommend(list, number(args, "steps"), number(args, "seconds"));
   Json rows = Json::array();
   for (const bench::Foretold& f : list) rows.push_back({{"preset", f.preset}, {"device", page_name(f.device)}, {"ms", f.ms}});
   reply.json = {{"rows", std::move(rows)}, {"best", nullptr}};
@@ -236,7 +240,7 @@ const Call kCalls[] = {
     {"bench.foretell", foretell},
     {"bench.calibrate",
      [](const Json& args, std::string_view, Reply& reply) {
-       reply.json = cost_json(bench::calibrate(options_for(args), args.at("seconds").get<double>()));
+       reply.json = cost_json(bench::calibrate(options_for(args), number(args, "seconds")));
      }},
     {"bench.predict",
      [](const Json& args, std::string_view, Reply& reply) {
@@ -245,19 +249,18 @@ const Call kCalls[] = {
     {"bench.free", [](const Json&, std::string_view, Reply&) { free_model(); }},
     {"bench.peak",
      [](const Json& args, std::string_view, Reply& reply) {
-       const bench::Peak peak = bench::measure_peak(options_for(args), args.at("seconds").get<double>());
+       const bench::Peak peak = bench::measure_peak(options_for(args), number(args, "seconds"));
        reply.json = {{"gflops", 1e-9 * peak.flops}, {"gbytes_per_s", 1e-9 * peak.bytes}};
      }},
     {"bench.replay",
      [](const Json& args, std::string_view, Reply& reply) {
-       const bench::Replay r = bench::time_replay(options_for(args), args.at("seconds").get<double>());
+       const bench::Replay r = bench::time_replay(options_for(args), number(args, "seconds"));
        reply.json = {{"launches", r.launches}, {"us_median", r.us_median}, {"us_p10", r.us_p10}, {"us_p90", r.us_p90}};
      }},
     {"bench.ablation",
      [](const Json& args, std::string_view, Reply& reply) {
        reply.json = Json::array();
-       for (const bench::AblationRow& r :
-            bench::run_ablation(gpt_config(args), options_for(args), args.at("seconds").get<double>()))
+       for (const bench::AblationRow& r : bench::run_ablation(gpt_config(args), options_for(args), number(args, "seconds")))
          reply.json.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
      }},
 };

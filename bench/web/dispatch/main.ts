@@ -56,7 +56,7 @@ const measured = await runBench({
     dispatch: {
       repeats: positive('repeats', values.repeats),
       rounds: positive('rounds', values.rounds),
-      preset: preset!,
+      preset: kPresets.find(({ name }) => name === preset)!,
       seconds: positive('seconds', values.seconds),
     },
   },

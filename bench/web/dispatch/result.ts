@@ -42,7 +42,7 @@ export function dispatchOf(measured: Measured): Dispatch | null {
     rows: dispatch.rows,
     single_op_over_sequential: single!.us_median / sequential!.us_median,
     replay: dispatch.replay,
-    ablation: { preset: measured.config.dispatch!.preset, rows: dispatch.ablation },
+    ablation: { preset: measured.config.dispatch!.preset.name, rows: dispatch.ablation },
   };
 }
 

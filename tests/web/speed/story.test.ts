@@ -29,7 +29,7 @@ test(
     await page.getByRole('progressbar', { name: 'Measuring' }).waitFor();
     await page.getByRole('heading', { name: 'Speed over model size' }).waitFor({ timeout: 4 * kSlow });
     const found = await rows();
-    expect(found).toHaveLength(6);
+    expect(found).toHaveLength(5); // the software GPU at the smallest size only
     for (const row of found) expect(row).not.toContain('failed');
     expect(found[0]).toContain('baseline');
     expect(found[2]).toMatch(/webgpu.*no GPU/s);

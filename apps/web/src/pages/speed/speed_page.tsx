@@ -54,7 +54,16 @@ function planFrom({ sizes, targets, seconds }: Record<string, string>): Plan {
         kPresets.map(({ name }) => name),
       ) ?? kPlan.presets,
     targets: list(targets, kPlan.targets) ?? kPlan.targets,
-    ...(each > 0 ? { seconds: each, mostSeconds: 4 * each, steps: 5, lossSeconds: each, peakSeconds: each / 10 } : {}),
+    ...(each > 0
+      ? {
+          seconds: each,
+          mostSeconds: 4 * each,
+          steps: 5,
+          lossSeconds: each,
+          peakSeconds: each / 10,
+          budgetSeconds: 600,
+        }
+      : {}),
   };
 }
 
