@@ -8,7 +8,7 @@
 
 namespace tabgrad::bench {
 
-// Seconds of each run, for about `seconds` after as much to warm up; at least one run, and no second where one takes five times
+// Seconds of each run, for about `seconds` after as much to warm up; only one, after one to warm up, where it takes five times
 // that. `output`: a scalar by which the end of a run is noticed.
 std::vector<double> time_runs(Session& session, const std::string& entry, const std::string& output, double seconds);
 

@@ -36,7 +36,7 @@ BenchTarget webgpu_target(const BenchOptions& o, const webgpu::AdapterFacts& a) 
   BenchTarget t;
   t.id = "webgpu";
   t.options.device = "webgpu";
-  t.options.webgpu = o.webgpu;
+  t.options.webgpu = o.common.webgpu;
   t.options.pool = std::make_shared<ThreadPool>(1);
   t.software = a.software;
   t.about = {{"library", "tabgrad"}, {"version", kVersion}, {"backend", "webgpu"},    {"threads", 0},
@@ -52,7 +52,8 @@ void add_bench_options(CLI::App& app, BenchOptions& o) {
       ->check(CLI::Range(0, 256))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--webgpu", o.webgpu, "WebGPU's library: dawn, wgpu or a path; what is found otherwise")->type_name("LIBRARY");
+  app.add_option("--webgpu", o.common.webgpu, "WebGPU's library: dawn, wgpu or a path; what is found otherwise")
+      ->type_name("LIBRARY");
   app.add_flag("--allow-software", o.allow_software, "Measure a software adapter too, which is no GPU: for tests");
 }
 
@@ -82,7 +83,7 @@ std::vector<BenchTarget> open_targets(const BenchOptions& o) {
     }
     std::vector<webgpu::AdapterFacts> adapters;
     try {
-      adapters = webgpu::list_adapters(o.webgpu);
+      adapters = webgpu::list_adapters(o.common.webgpu);
     } catch (const Error&) {
       if (!choose) throw;
     }

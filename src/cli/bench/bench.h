@@ -13,7 +13,6 @@ namespace tabgrad::cli {
 
 struct BenchOptions {
   Common common;
-  std::string webgpu;  // the library
   bool allow_software = false;
   std::vector<std::string> targets;  // none: cpu, and webgpu where there is a GPU
 };

@@ -275,7 +275,7 @@ Json row_json(const Measured& m) {
 int run(DispatchOptions o) {
   o.targets = {"webgpu"};
   const std::vector<BenchTarget> targets = open_targets(o);
-  Bench bench(o.webgpu);
+  Bench bench(o.common.webgpu);
   std::FILE* out = is_stdout(o.common.json) ? stderr : stdout;
   const auto print = [&](const std::string& line) {
     std::fprintf(out, "%s\n", line.c_str());

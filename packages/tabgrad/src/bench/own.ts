@@ -18,7 +18,8 @@ function joined(parts: (Floats | Ints)[]): Uint8Array {
   return out;
 }
 
-const inputsOf = (batch: Batch): (Floats | Ints)[] => ('tokens' in batch ? [batch.tokens, batch.targets] : [batch.x, batch.y]);
+const inputsOf = (batch: Batch): (Floats | Ints)[] =>
+  'tokens' in batch ? [batch.tokens, batch.targets] : [batch.x, batch.y];
 
 /** backend: 'wasm', 'webgpu', 'webgl'. Throws Error where this browser does not have it. */
 export function ownSide(engine: Engine, info: RuntimeInfo, version: string, backend: string): Side {

@@ -67,11 +67,11 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
 const textOf = (error: unknown) => String(error instanceof Error ? error.message : error);
 
-/** Loads a side, and measures what it does at most (seconds 0: not). */
+/** Loads a side, and measures what it does at most (seconds 0, or a software GPU, which takes minutes for it: not). */
 export async function loadSide(side: RemoteSide, backend: string, peakSeconds: number): Promise<SideResult> {
   try {
     const { about, ms } = await side.call('load', { backend });
-    const peak = peakSeconds > 0 ? await side.call('peak', { seconds: peakSeconds }) : null;
+    const peak = peakSeconds > 0 && !about.software ? await side.call('peak', { seconds: peakSeconds }) : null;
     return { id: side.id, about, load_ms: ms, peak, error: '' };
   } catch (error) {
     side.end();
