@@ -18,7 +18,7 @@ test-gpu: build site ## the tests of WebGPU natively, of WebGPU and WebGL2 in Ch
 	@for preset in wasm wasm-relaxed wasm-single; do tools/build $$preset test_cases || exit 1; done
 	@tools/build wasm test_page
 	@TABGRAD_GPU_TESTS=1 tools/toolchain/run ctest --preset native -R '^(cases|webgpu)$$'
-	@tools/toolchain/run npx vitest run --config tests/web/vitest.config.ts webgpu webgl lm op_table
+	@tools/toolchain/run npx vitest run --config tests/web/vitest.config.ts webgpu webgl lm op_table speed
 
 demo: build site ## train an LSTM on Seattle's weather, in the shell and in a browser, and compare it with honest baselines
 	@tools/demo

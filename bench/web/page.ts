@@ -59,13 +59,17 @@ function remoteOf(config: SideConfig): RemoteSide {
   return ownRemote(config.id, config.backend, worker);
 }
 
-async function dispatchOf({ engine }: OwnRemote, config: NonNullable<Config['dispatch']>): Promise<DispatchResult> {
+async function dispatchOf(
+  { engine }: OwnRemote,
+  quick: boolean,
+  config: NonNullable<Config['dispatch']>,
+): Promise<DispatchResult> {
   const { repeats, rounds, preset, seconds } = config;
   const rows = await engine.call('bench.dispatch', { repeats, rounds });
   console.log('launches are timed');
   const replay = await engine.call('bench.replay', { device: 'webgpu', seconds });
   console.log('replay is timed');
-  const ablation = await engine.call('bench.ablation', { device: 'webgpu', preset, seconds });
+  const ablation = await engine.call('bench.ablation', { device: 'webgpu', preset, seconds, quick });
   return { rows, replay, ablation };
 }
 
@@ -94,7 +98,8 @@ async function main(): Promise<Result> {
     );
   }
   const [first] = sides;
-  if (config.dispatch && first && isOwn(first)) result.dispatch = await dispatchOf(first, config.dispatch);
+  if (config.dispatch && first && isOwn(first))
+    result.dispatch = await dispatchOf(first, result.sides[0]!.about!.software, config.dispatch);
   for (const job of config.jobs) {
     const rows = await runJob(job, sides, config, {
       say: (line) => console.log(`  ${line}`),

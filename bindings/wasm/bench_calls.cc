@@ -260,7 +260,8 @@ const Call kCalls[] = {
     {"bench.ablation",
      [](const Json& args, std::string_view, Reply& reply) {
        reply.json = Json::array();
-       for (const bench::AblationRow& r : bench::run_ablation(gpt_config(args), options_for(args), number(args, "seconds")))
+       for (const bench::AblationRow& r :
+            bench::run_ablation(gpt_config(args), options_for(args), number(args, "seconds"), args.at("quick").get<bool>()))
          reply.json.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
      }},
 };

@@ -17,7 +17,8 @@ struct Variant {
   std::optional<Composite> alone{};
 };
 
-std::vector<Variant> variants() {
+std::vector<Variant> variants(bool quick) {
+  if (quick) return {{"merging alone", true, false}, {"everything", true, true}};
   std::vector<Variant> list{{"nothing", false, false}, {"merging alone", true, false}};
   // What a GPT has.
   for (const Composite c : {Composite::kSoftmax, Composite::kLayerNorm, Composite::kCrossEntropy, Composite::kAttention,
@@ -51,7 +52,7 @@ BuiltModel generation_with_probe(const GptConfig& config) {
 
 }  // namespace
 
-std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOptions& options, double seconds) {
+std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOptions& options, double seconds, bool quick) {
   std::vector<AblationRow> rows;
   // What a kernel that an entry has no use for would repeat is left out: it has as many launches as with nothing.
   std::map<std::string, std::int64_t> plain;
@@ -62,7 +63,7 @@ std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOpti
     rows.push_back({entry, v.name, launches, 1e3 * median(time_runs(session, entry, output, seconds))});
   };
   const BuiltModel train = build_gpt(config), generation = generation_with_probe(config);
-  for (const Variant& v : variants()) {
+  for (const Variant& v : variants(quick)) {
     SessionOptions o = options;
     o.fuse = v.fuse;
     o.claim = v.claim;

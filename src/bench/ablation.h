@@ -18,8 +18,10 @@ struct AblationRow {
   std::int64_t launches = 0;
   double ms = 0;  // median of a run
 };
-// Each variant is compiled and run for about `seconds`. Weights are the initial ones.
-std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOptions& options, double seconds);
+// Each variant is compiled and run for about `seconds`. Weights are the initial ones. quick: merging alone and everything, for software
+// GPUs in browsers, which take a minute to compile what is not merged.
+std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOptions& options, double seconds,
+                                      bool quick = false);
 
 struct Replay {
   std::int64_t launches = 0;

@@ -4,12 +4,8 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { curveFrom } from '../../../bench/web/curve/from_page.ts';
 import { kOwnWorker } from '../../../bench/web/config.ts';
-import { dispatchOf, dispatchTable } from '../../../bench/web/dispatch/result.ts';
 import { kOwnSource, runBench } from '../../../bench/web/run.ts';
-import { kPresets, type Preset } from '../../../packages/tabgrad/src/bench/jobs.ts';
-
-/** A software GPU takes minutes for the presets' many variants. */
-const kMicro: Preset = { name: 'micro', layers: 1, width: 16, heads: 1, context: 16, batch: 1 };
+import { kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
 
 const built = existsSync(kOwnSource);
 if (!built) console.warn('bench/flow: skipped, since the package is not built (make engine-web)');
@@ -48,47 +44,6 @@ test.skipIf(!built)(
       expect(row.losses.at(-1)).toBeLessThan(row.losses[0]!);
     }
     expect(curve.outside).toEqual([]);
-  },
-  200_000,
-);
-
-test.skipIf(!built)(
-  'launches are timed on a software GPU, and the table says that it is one',
-  async () => {
-    const measured = await runBench({
-      name: 'bench-flow-dispatch',
-      config: {
-        sides: [{ id: 'webgpu', worker: kOwnWorker, backend: 'webgpu' }],
-        jobs: [],
-        seconds: 0,
-        mostSeconds: 0,
-        steps: 0,
-        pause: 0,
-        lossSteps: 0,
-        lossSeconds: 0,
-        oracle: [],
-        gradients: [],
-        peakSeconds: 0,
-        dispatch: { repeats: 10, rounds: 5, preset: kMicro, seconds: 0.01 },
-      },
-      gpu: 'software',
-      isolated: true,
-      workers: { own: kOwnSource },
-      minutes: 3,
-    });
-    const result = dispatchOf(measured!)!;
-    expect(result.gpu).toBe('software');
-    expect(dispatchTable(result)).toContain('SOFTWARE GPU');
-    expect(result.rows).toHaveLength(5);
-    for (const row of result.rows) expect(row.us_median).toBeGreaterThan(0);
-    expect(result.replay.launches).toBeGreaterThan(100);
-    const launches = (entry: string, variant: string) =>
-      result.ablation.rows.find((row) => row.entry === entry && row.variant === variant)!.launches;
-    for (const entry of ['train_step', 'decode']) {
-      expect(launches(entry, 'everything')).toBeLessThan(launches(entry, 'merging alone'));
-      expect(launches(entry, 'merging alone')).toBeLessThan(launches(entry, 'nothing'));
-    }
-    expect(measured!.outside).toEqual([]);
   },
   200_000,
 );

@@ -95,5 +95,6 @@ export interface BenchCalls extends Named {
     { device: Device; seconds: number },
     { launches: number; us_median: number; us_p10: number; us_p90: number },
   ];
-  'bench.ablation': [{ device: Device; preset: Preset; seconds: number }, AblationRow[]];
+  /** quick: merging alone and everything, for software GPUs, which take minutes for all. */
+  'bench.ablation': [{ device: Device; preset: Preset; seconds: number; quick: boolean }, AblationRow[]];
 }

@@ -49,7 +49,12 @@ async function measure(part: number): Promise<void> {
     const replay = await remote.engine.call('bench.replay', { device: 'webgpu', seconds });
     say('Train and decode steps with parts of the fusing …');
     const preset = part < 1 ? kMicro : kPreset;
-    const ablation = await remote.engine.call('bench.ablation', { device: 'webgpu', preset, seconds });
+    const ablation = await remote.engine.call('bench.ablation', {
+      device: 'webgpu',
+      preset,
+      seconds,
+      quick: about.software,
+    });
     const { device, software } = about;
     now.value = { state: 'done', result: { device, software, timerMs: timerResolution(), rows, replay, ablation } };
   } catch (error) {
