@@ -1,6 +1,7 @@
 // What a browser benchmark's page is told and what it gives back.
-import type { Job, Preset } from '../../packages/tabgrad/src/bench/jobs.ts';
-import type { AblationRow, CostFit, DispatchRow } from '../../packages/tabgrad/src/bench/protocol.ts';
+import type { Job } from '../../packages/tabgrad/src/bench/jobs.ts';
+import type { DispatchMeasured, DispatchPlan } from '../../packages/tabgrad/src/bench/remote.ts';
+import type { CostFit } from '../../packages/tabgrad/src/bench/protocol.ts';
 import type { RowResult, SideResult, Timing } from '../../packages/tabgrad/src/bench/turns.ts';
 
 export interface SideConfig {
@@ -18,13 +19,7 @@ export interface Config extends Timing {
   /** Of each side's largest rates; 0: they are not measured. */
   peakSeconds: number;
   /** Then launches are timed instead of jobs, on the first side. */
-  dispatch?: { repeats: number; rounds: number; preset: Preset; seconds: number };
-}
-
-export interface DispatchResult {
-  rows: DispatchRow[];
-  replay: { launches: number; us_median: number; us_p10: number; us_p90: number };
-  ablation: AblationRow[];
+  dispatch?: DispatchPlan;
 }
 
 export interface Result {
@@ -32,7 +27,7 @@ export interface Result {
   rows: RowResult[];
   /** By side, where it has at least three presets. */
   costs: Record<string, CostFit>;
-  dispatch: DispatchResult | null;
+  dispatch: DispatchMeasured | null;
   config: Config;
   /** "Chromium 156.0.8078.47" */
   browser: string;

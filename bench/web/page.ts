@@ -2,7 +2,7 @@
 // config.json beside it and POSTs its Result.
 import { costsOf } from '../../packages/tabgrad/src/bench/curve.ts';
 import type { SideCalls } from '../../packages/tabgrad/src/bench/protocol.ts';
-import { type OwnRemote, ownRemote } from '../../packages/tabgrad/src/bench/remote.ts';
+import { measureDispatch, type OwnRemote, ownRemote } from '../../packages/tabgrad/src/bench/remote.ts';
 import { median } from '../../packages/tabgrad/src/bench/stats.ts';
 import {
   browserName,
@@ -11,7 +11,7 @@ import {
   runJob,
   timerResolution,
 } from '../../packages/tabgrad/src/bench/turns.ts';
-import { type Config, type DispatchResult, kOwnWorker, type Result, type SideConfig } from './config.ts';
+import { type Config, kOwnWorker, type Result, type SideConfig } from './config.ts';
 import type { Answer } from './messages.ts';
 
 const kPatienceMs = 300_000; // for one answer; compiling a large model takes a peer minutes
@@ -59,20 +59,6 @@ function remoteOf(config: SideConfig): RemoteSide {
   return ownRemote(config.id, config.backend, worker);
 }
 
-async function dispatchOf(
-  { engine }: OwnRemote,
-  quick: boolean,
-  config: NonNullable<Config['dispatch']>,
-): Promise<DispatchResult> {
-  const { repeats, rounds, preset, seconds } = config;
-  const rows = await engine.call('bench.dispatch', { repeats, rounds });
-  console.log('launches are timed');
-  const replay = await engine.call('bench.replay', { device: 'webgpu', seconds });
-  console.log('replay is timed');
-  const ablation = await engine.call('bench.ablation', { device: 'webgpu', preset, seconds, quick });
-  return { rows, replay, ablation };
-}
-
 async function main(): Promise<Result> {
   const config = (await (await fetch('config.json')).json()) as Config;
   const result: Result = {
@@ -99,7 +85,9 @@ async function main(): Promise<Result> {
   }
   const [first] = sides;
   if (config.dispatch && first && isOwn(first))
-    result.dispatch = await dispatchOf(first, result.sides[0]!.about!.software, config.dispatch);
+    result.dispatch = await measureDispatch(first, config.dispatch, result.sides[0]!.about!.software, (doing) =>
+      console.log(doing),
+    );
   for (const job of config.jobs) {
     const rows = await runJob(job, sides, config, {
       say: (line) => console.log(`  ${line}`),

@@ -189,26 +189,12 @@ void product(const Json& args, std::string_view data, Reply& reply) {
   if (args.value("result", false)) reply.json = {{"c", reply.array(std::span<const float>(p.c))}};
 }
 
-Json cost_json(const CostModel& m) {
-  return {{"overhead_us", 1e6 * m.overhead},
-          {"gflops", 1e-9 * m.rate},
-          {"gbytes_per_s", 1e-9 * m.bandwidth},
-          {"half_mflop", 1e-6 * m.half_work}};
-}
-
 // steps: [{name, ms, launches}] → the cost model and how well it foretells each.
 void fit(const Json& args, std::string_view, Reply& reply) {
   std::vector<MeasuredStep> measured;
   for (const Json& s : args.at("steps"))
     measured.push_back({text(s, "name"), work_from(s.at("launches")), 1e-3 * number(s, "ms")});
-  const CostFit found = fit_with_residuals(measured);
-  reply.json = cost_json(found.model);
-  reply.json["rows"] = Json::array();
-  for (const CostFit::Row& r : found.rows)
-    reply.json["rows"].push_back({{"preset", r.name},
-                                  {"ms", 1e3 * r.seconds},
-                                  {"predicted_ms", 1e3 * r.predicted},
-                                  {"left_out_ms", r.left_out > 0 ? Json(1e3 * r.left_out) : Json(nullptr)}});
+  reply.json = cost_json(fit_with_residuals(measured));
 }
 
 CostModel cost_from(const Json& j) {
@@ -254,15 +240,12 @@ const Call kCalls[] = {
      }},
     {"bench.replay",
      [](const Json& args, std::string_view, Reply& reply) {
-       const bench::Replay r = bench::time_replay(options_for(args), number(args, "seconds"));
-       reply.json = {{"launches", r.launches}, {"us_median", r.us_median}, {"us_p10", r.us_p10}, {"us_p90", r.us_p90}};
+       reply.json = bench::replay_json(bench::time_replay(options_for(args), number(args, "seconds")));
      }},
     {"bench.ablation",
      [](const Json& args, std::string_view, Reply& reply) {
-       reply.json = Json::array();
-       for (const bench::AblationRow& r :
-            bench::run_ablation(gpt_config(args), options_for(args), number(args, "seconds"), args.at("quick").get<bool>()))
-         reply.json.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
+       reply.json = bench::ablation_json(
+           bench::run_ablation(gpt_config(args), options_for(args), number(args, "seconds"), args.at("quick").get<bool>()));
      }},
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "cost/cost_model.h"
+#include "cost/cost_json.h"
 #include "train/json_fields.h"
 #include "train/trainer.h"
 
@@ -30,13 +30,6 @@ inline void read_digits(Json& settings) {
   if (!settings.contains("training") || !settings["training"].contains("seed")) return;
   Json& seed = settings["training"]["seed"];
   if (seed.is_string()) seed = seed_from(seed.get<std::string>());
-}
-
-// Launches of a step as [[how many, FLOPs, bytes], …].
-inline Json work_json(const StepWork& work) {
-  Json launches = Json::array();
-  for (const LaunchWork& w : work) launches.push_back({w.count, w.flops, w.bytes});
-  return launches;
 }
 
 inline Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }

@@ -83,6 +83,13 @@ std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOpti
   return rows;
 }
 
+nlohmann::ordered_json ablation_json(const std::vector<AblationRow>& rows) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const AblationRow& r : rows)
+    json.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
+  return json;
+}
+
 Replay time_replay(const SessionOptions& options, double seconds) {
   constexpr int kLaunches = 100;
   Graph g;
@@ -103,6 +110,10 @@ Replay time_replay(const SessionOptions& options, double seconds) {
   replay.us_p10 = quantile(us, 0.1);
   replay.us_p90 = quantile(us, 0.9);
   return replay;
+}
+
+nlohmann::ordered_json replay_json(const Replay& r) {
+  return {{"launches", r.launches}, {"us_median", r.us_median}, {"us_p10", r.us_p10}, {"us_p90", r.us_p90}};
 }
 
 }  // namespace tabgrad::bench

@@ -4,6 +4,7 @@
 // (cli/bench/dispatch.cc natively, packages/tabgrad/src/bench/dispatch.ts in a page).
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct AblationRow {
 // GPUs in browsers, which take a minute to compile what is not merged.
 std::vector<AblationRow> run_ablation(const GptConfig& config, const SessionOptions& options, double seconds,
                                       bool quick = false);
+nlohmann::ordered_json ablation_json(const std::vector<AblationRow>& rows);
 
 struct Replay {
   std::int64_t launches = 0;
@@ -29,5 +31,6 @@ struct Replay {
 };
 // A chain of launches on 256 numbers, each of which reads what the one before wrote; three buffers read and one written by each.
 Replay time_replay(const SessionOptions& options, double seconds);
+nlohmann::ordered_json replay_json(const Replay& replay);
 
 }  // namespace tabgrad::bench

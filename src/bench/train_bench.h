@@ -25,6 +25,9 @@ class TrainBench {
   // Steps number `count`; write_batch(i) writes the inputs of step i = 0, 1, … of this call. Returns the losses.
   std::vector<float> steps(std::int64_t count, const std::function<void(std::int64_t)>& write_batch);
 
+  // Steps to time as one: several where the device runs behind the host, so that the wait for the last loss is shared.
+  std::int64_t group() const { return session_.runs_in_flight() > 1 ? 8 : 1; }
+
   Session& session() { return session_; }
   const StepWork& work() const { return work_; }
 

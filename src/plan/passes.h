@@ -21,6 +21,10 @@ Graph claim(const Graph& graph, const Caps& caps);
 Graph simplify(const Graph& graph);
 
 // ---- graph → kernels ----
+// A value as a key of maps and sets.
+using ValueId = std::pair<int, int>;
+inline ValueId id(Value v) { return {v.node, v.out}; }
+
 struct PlanKernel {
   Kernel kernel;
   std::vector<Value> args;   // stored values (never a reshape: its base stands for it); invalid where none is given

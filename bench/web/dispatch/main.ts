@@ -13,9 +13,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
 import { hostName, kElsewhere, parse, positive, words } from '../cli.ts';
-import { kOwnWorker } from '../config.ts';
 import { elsewhere, kOwnSource, runBench } from '../run.ts';
-import { dispatchOf, dispatchTable } from './result.ts';
+import { dispatchConfig, dispatchOf, dispatchTable } from './result.ts';
 
 const kResults = join(import.meta.dirname, '../../results');
 
@@ -41,25 +40,12 @@ const [preset] = words(
 
 const measured = await runBench({
   name: 'bench-dispatch',
-  config: {
-    sides: [{ id: 'webgpu', worker: kOwnWorker, backend: 'webgpu' }],
-    jobs: [],
-    peakSeconds: 0,
-    seconds: 0,
-    mostSeconds: 0,
-    steps: 0,
-    pause: 0,
-    lossSteps: 0,
-    lossSeconds: 0,
-    oracle: [],
-    gradients: [],
-    dispatch: {
-      repeats: positive('repeats', values.repeats),
-      rounds: positive('rounds', values.rounds),
-      preset: kPresets.find(({ name }) => name === preset)!,
-      seconds: positive('seconds', values.seconds),
-    },
-  },
+  config: dispatchConfig({
+    repeats: positive('repeats', values.repeats),
+    rounds: positive('rounds', values.rounds),
+    preset: kPresets.find(({ name }) => name === preset)!,
+    seconds: positive('seconds', values.seconds),
+  }),
   browser: browser!,
   gpu: gpu!,
   isolated: true,

@@ -1,6 +1,8 @@
-// tabgrad-dispatch/2 out of what the page measured, and its tables. Schema: bench/README.md; `tabgrad bench dispatch` writes the same.
+// What the page is told, tabgrad-dispatch/2 out of what it measured, and its tables. Schema: bench/README.md; `tabgrad bench dispatch` writes the same.
+import type { DispatchMeasured, DispatchPlan } from '../../../packages/tabgrad/src/bench/remote.ts';
 import type { AblationRow, DispatchRow } from '../../../packages/tabgrad/src/bench/protocol.ts';
 import type { About } from '../../../packages/tabgrad/src/bench/side.ts';
+import { type Config, kOwnWorker } from '../config.ts';
 import type { Measured } from '../run.ts';
 
 export interface Dispatch {
@@ -17,8 +19,26 @@ export interface Dispatch {
   kernel: string;
   rows: DispatchRow[];
   single_op_over_sequential: number;
-  replay: { launches: number; us_median: number; us_p10: number; us_p90: number };
+  replay: DispatchMeasured['replay'];
   ablation: { preset: string; rows: AblationRow[] };
+}
+
+/** Of a page that times launches, and no jobs. */
+export function dispatchConfig(dispatch: DispatchPlan): Config {
+  return {
+    sides: [{ id: 'webgpu', worker: kOwnWorker, backend: 'webgpu' }],
+    jobs: [],
+    peakSeconds: 0,
+    seconds: 0,
+    mostSeconds: 0,
+    steps: 0,
+    pause: 0,
+    lossSteps: 0,
+    lossSeconds: 0,
+    oracle: [],
+    gradients: [],
+    dispatch,
+  };
 }
 
 /** Null: the browser has no WebGPU for it. */

@@ -3,13 +3,12 @@
 // Does: reads the schemas with rows that hold times (bench/README.md), ours only. Does not: judge; a warning is printed, the ratio too.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "bench/statistics.h"
 #include "cli/bench/bench.h"
 #include "cli/output.h"
+#include "data/atomic_file.h"
 
 namespace tabgrad::cli {
 namespace {
@@ -19,10 +18,7 @@ struct CompareOptions {
 };
 
 Json read_result(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path, " cannot be read");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse(read_file(path), nullptr, false);
   if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string() || !json.contains("rows") ||
       !json["rows"].is_array())
     fail(path, " is no result of a bench: JSON with 'schema' and 'rows' is needed");

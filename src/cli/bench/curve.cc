@@ -112,8 +112,6 @@ void time_rows(std::vector<Row>& rows, const Batches& batches, const CurveOption
     if (seconds >= 10 * o.seconds) return true;
     return static_cast<int>(row.ms.size()) >= o.steps && seconds >= o.seconds;
   };
-  // A group of steps is timed as one where a target runs behind the host; each of them took the mean.
-  constexpr std::int64_t kGroup = 8;
   for (bool more = true; more;) {
     more = false;
     for (Row& row : rows) {
@@ -121,7 +119,7 @@ void time_rows(std::vector<Row>& rows, const Batches& batches, const CurveOption
       more = true;
       row.attempt([&] {
         if (rows.size() > 1) std::this_thread::sleep_for(kPause);
-        const std::int64_t group = row.target->id == "cpu" ? 1 : kGroup;
+        const std::int64_t group = row.bench->group();  // each step of one took the mean
         // Untimed: threads wake, clocks rise.
         for (const auto start = Clock::now(); rows.size() > 1 && seconds_since(start) < kTurnSeconds / 8;)
           row.steps(group, batches);

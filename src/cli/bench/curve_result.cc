@@ -4,6 +4,7 @@
 
 #include "bench/statistics.h"
 #include "cli/output.h"
+#include "cost/cost_json.h"
 
 namespace tabgrad::cli {
 namespace {
@@ -48,8 +49,6 @@ Json row_json(const Curve& curve, const CurvePreset& preset, const CurveRow& row
   const bool timed = !row.ms.empty(), beside = &row != &base && timed && !base.ms.empty();
   const Rates r = rates(curve, preset, row);
   const Parity parity = loss_parity(row, base);
-  Json launches = Json::array();
-  for (const LaunchWork& w : row.work) launches.push_back({w.count, w.flops, w.bytes});
   Json speedup = nullptr;
   if (beside) {
     const bench::RatioInterval interval = bench::ratio_interval(base.ms, row.ms);
@@ -60,7 +59,7 @@ Json row_json(const Curve& curve, const CurvePreset& preset, const CurveRow& row
           {"parameters", preset.parameters},
           {"flops", total_flops(row.work)},
           {"tokens", preset.tokens},
-          {"launches", std::move(launches)},
+          {"launches", work_json(row.work)},
           {"setup_ms", row.setup_ms},
           {"first_ms", row.first_ms},
           {"ms", timed ? spread_json(row.ms) : Json(nullptr)},
@@ -80,20 +79,6 @@ Json row_json(const Curve& curve, const CurvePreset& preset, const CurveRow& row
           {"batches_hash", preset.batches_hash},
           {"losses", row.losses},
           {"error", row.error}};
-}
-
-Json cost_json(const CostFit& fit) {
-  Json rows = Json::array();
-  for (const CostFit::Row& r : fit.rows)
-    rows.push_back({{"preset", r.name},
-                    {"ms", 1e3 * r.seconds},
-                    {"predicted_ms", 1e3 * r.predicted},
-                    {"left_out_ms", null_unless(r.left_out > 0, 1e3 * r.left_out)}});
-  return {{"overhead_us", 1e6 * fit.model.overhead},
-          {"gflops", 1e-9 * fit.model.rate},
-          {"gbytes_per_s", 1e-9 * fit.model.bandwidth},
-          {"half_mflop", 1e-6 * fit.model.half_work},
-          {"rows", std::move(rows)}};
 }
 
 std::string percent(double part) { return fixed(100 * part, 0) + " %"; }

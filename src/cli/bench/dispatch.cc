@@ -313,18 +313,15 @@ int run(DispatchOptions o) {
   const double ratio = rows[0].quantile(0.5) / rows[1].quantile(0.5);
   print("single-op / sequential: " + fixed(ratio, 1));
   json["single_op_over_sequential"] = ratio;
-  json["replay"] = {
-      {"launches", replay.launches}, {"us_median", replay.us_median}, {"us_p10", replay.us_p10}, {"us_p90", replay.us_p90}};
+  json["replay"] = bench::replay_json(replay);
   json["ablation"] = nullptr;
   if (!o.ablation.empty()) {
     const GptConfig& config = gpt_preset(o.ablation);
     std::vector<std::vector<std::string>> ablation{{config.name, "of", "launches", "ms"}};
-    Json list = Json::array();
-    for (const bench::AblationRow& r : bench::run_ablation(config, targets.front().options, o.seconds)) {
+    const std::vector<bench::AblationRow> list = bench::run_ablation(config, targets.front().options, o.seconds);
+    for (const bench::AblationRow& r : list)
       ablation.push_back({r.variant, r.entry, std::to_string(r.launches), digits3(r.ms)});
-      list.push_back({{"entry", r.entry}, {"variant", r.variant}, {"launches", r.launches}, {"ms", r.ms}});
-    }
-    json["ablation"] = {{"preset", config.name}, {"rows", std::move(list)}};
+    json["ablation"] = {{"preset", config.name}, {"rows", bench::ablation_json(list)}};
     print("");
     for (const std::string& line : table(ablation)) print(line);
   }

@@ -20,7 +20,6 @@ using bench::TrainBench;
 
 constexpr std::uint64_t kSeed = 1;
 constexpr int kWarmUps = 5;
-constexpr std::int64_t kGroup = 8;  // steps timed as one where a target runs behind the host
 constexpr LstmShape kShapes[] = {{32, 24, 1, 32}, {128, 48, 8, 64}};
 
 struct LstmOptions : BenchOptions {
@@ -79,7 +78,7 @@ int run(const LstmOptions& o) {
     const auto start = std::chrono::steady_clock::now();
     while (seconds_since(start) < o.seconds * static_cast<double>(rows.size())) {
       for (Row& row : rows) {
-        const std::int64_t group = row.target->id == "cpu" ? 1 : kGroup;
+        const std::int64_t group = row.bench->group();
         row.steps(group);  // untimed: threads wake, clocks rise
         const auto turn = std::chrono::steady_clock::now();
         do row.ms.insert(row.ms.end(), static_cast<std::size_t>(group), row.steps(group));

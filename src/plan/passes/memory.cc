@@ -42,9 +42,6 @@ class Emitter {
   }
 
  private:
-  using Id = std::pair<int, int>;
-  static Id id(Value v) { return {v.node, v.out}; }
-
   int add_buffer(Buffer b) {
     program_.buffers.push_back(std::move(b));
     return static_cast<int>(program_.buffers.size()) - 1;
@@ -284,8 +281,8 @@ class Emitter {
   const Caps& caps_;
   Program& program_;
   Entry entry_;
-  std::map<Id, int> buffers_;
-  std::map<Id, std::size_t> life_of_;
+  std::map<ValueId, int> buffers_;
+  std::map<ValueId, std::size_t> life_of_;
   std::vector<Life> lives_;
 };
 

@@ -12,9 +12,6 @@
 namespace tabgrad {
 namespace {
 
-using Id = std::pair<int, int>;
-Id id(Value v) { return {v.node, v.out}; }
-
 class Packer {
  public:
   Packer(KernelPlan& plan, const Caps& caps) : plan_(plan), caps_(caps) {}
@@ -37,7 +34,7 @@ class Packer {
     std::vector<KernelPlan::Pack> packs(each);
     std::vector<float> decays;
     Dims ends;
-    std::set<Id> gradients;
+    std::set<ValueId> gradients;
     for (std::size_t i : order) {
       for (std::size_t j = 0; j < each; ++j) {
         packs[j].values.push_back(optimizer.args[1 + i * each + j]);
@@ -63,7 +60,7 @@ class Packer {
     for (std::size_t s = 0; s < k; ++s)
       if (is_norm_of(plan_.kernels[s], gradients)) at = std::min(at, s);
     std::vector<PlanKernel> copies;
-    std::set<Id> taken;
+    std::set<ValueId> taken;
     for (Value& g : packs[1].values) {
       if (lives_in_arena(g) && taken.insert(id(g)).second) continue;
       Node stand_in;
@@ -99,9 +96,9 @@ class Packer {
     return k + added;
   }
 
-  static bool is_norm_of(const PlanKernel& k, const std::set<Id>& gradients) {
+  static bool is_norm_of(const PlanKernel& k, const std::set<ValueId>& gradients) {
     if (k.kernel.kind != KernelKind::kComposite || k.kernel.composite != Composite::kSumSquares || k.packed) return false;
-    std::set<Id> inputs;
+    std::set<ValueId> inputs;
     for (std::size_t a = 0; a + 1 < k.kernel.arg_dims.size(); ++a) inputs.insert(id(k.args[a]));
     return inputs == gradients && k.kernel.arg_dims.size() == gradients.size() + 1;
   }

@@ -12,14 +12,11 @@
 namespace tabgrad {
 namespace {
 
-using Id = std::pair<int, int>;
-Id id(Value v) { return {v.node, v.out}; }
-
 // What a launch binds: the pieces' values, those that are neighbours in a pack as one.
 class Bindings {
  public:
   Bindings(const KernelPlan& plan, const std::vector<const Piece*>& pieces) {
-    std::map<Id, Use> uses;
+    std::map<ValueId, Use> uses;
     for (const Piece* piece : pieces) {
       for (const codegen::PartArg& a : piece->part.args) {
         const Value v = piece->values[static_cast<std::size_t>(a.arg)];
@@ -50,7 +47,7 @@ class Bindings {
   // The values that lead a binding, in the order in which pieces meet them.
   std::vector<Value> bases() const {
     std::vector<Value> bases;
-    for (const Id& key : order_) {
+    for (const ValueId& key : order_) {
       const Value base = places_.at(key).base;
       if (std::find(bases.begin(), bases.end(), base) == bases.end()) bases.push_back(base);
     }
@@ -62,8 +59,8 @@ class Bindings {
     Value value;
     bool vec4 = false, whole = false;
   };
-  std::vector<Id> order_;
-  std::map<Id, Place> places_;
+  std::vector<ValueId> order_;
+  std::map<ValueId, Place> places_;
   bool consistent_ = true;
 };
 
@@ -103,7 +100,7 @@ class Scheduler {
 
   // What a piece waits for: the writers of what it reads; and one that writes a parameter or a state, for all that read it before.
   void order() {
-    std::map<Id, std::set<std::size_t>> writers, readers;
+    std::map<ValueId, std::set<std::size_t>> writers, readers;
     auto reached = [&](const Piece& piece, Value v) {
       const KernelPlan::Pack* pack = piece.packed ? pack_led_by(plan_, v) : nullptr;
       return pack ? pack->values : std::vector<Value>{v};
@@ -169,7 +166,7 @@ class Scheduler {
     const Bindings bindings(plan_, members(group));
     const std::vector<Value> bases = bindings.bases();
     std::vector<codegen::Part> parts;
-    std::map<std::pair<Id, std::int64_t>, std::int64_t> touched;
+    std::map<std::pair<ValueId, std::int64_t>, std::int64_t> touched;
     PlanKernel out;
     for (std::size_t p : group) {
       Piece& piece = pieces_[p];

@@ -15,9 +15,6 @@
 namespace tabgrad {
 namespace {
 
-using Id = std::pair<int, int>;
-Id id(Value v) { return {v.node, v.out}; }
-
 class Shading {
  public:
   Shading(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps)
@@ -218,7 +215,7 @@ class Shading {
     std::size_t product;  // its kernel
     Piece sum;  // what sums the partial products otherwise
   };
-  std::map<Id, Source> sources_;
+  std::map<ValueId, Source> sources_;
 };
 
 }  // namespace

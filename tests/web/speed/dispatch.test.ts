@@ -1,8 +1,7 @@
 // npm run bench:dispatch at a size for tests, on a software GPU. Needs the npm package with the engine's builds (make engine-web).
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { kOwnWorker } from '../../../bench/web/config.ts';
-import { dispatchOf, dispatchTable } from '../../../bench/web/dispatch/result.ts';
+import { dispatchConfig, dispatchOf, dispatchTable } from '../../../bench/web/dispatch/result.ts';
 import { kOwnSource, runBench } from '../../../bench/web/run.ts';
 import type { Preset } from '../../../packages/tabgrad/src/bench/jobs.ts';
 
@@ -16,20 +15,7 @@ test.skipIf(!built)(
   async () => {
     const measured = await runBench({
       name: 'bench-flow-dispatch',
-      config: {
-        sides: [{ id: 'webgpu', worker: kOwnWorker, backend: 'webgpu' }],
-        jobs: [],
-        seconds: 0,
-        mostSeconds: 0,
-        steps: 0,
-        pause: 0,
-        lossSteps: 0,
-        lossSeconds: 0,
-        oracle: [],
-        gradients: [],
-        peakSeconds: 0,
-        dispatch: { repeats: 10, rounds: 5, preset: kMicro, seconds: 0.01 },
-      },
+      config: dispatchConfig({ repeats: 10, rounds: 5, preset: kMicro, seconds: 0.01 }),
       gpu: 'software',
       isolated: true,
       workers: { own: kOwnSource },

@@ -10,6 +10,11 @@ export function shortNumber(value: number | null | undefined): string {
   return String(Number(value.toPrecision(4)));
 }
 
+/** The same of a measured value, which three digits are enough for. */
+export function roundNumber(value: number): string {
+  return shortNumber(Number(value.toPrecision(3)));
+}
+
 export function count(value: number, one: string, many = `${one}s`): string {
   return `${value.toLocaleString('en-US')} ${value === 1 ? one : many}`;
 }

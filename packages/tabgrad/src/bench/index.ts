@@ -10,8 +10,8 @@ export {
   kCurveSchema,
 } from './curve.ts';
 export { type Job, kPresets, type Preset } from './jobs.ts';
-export type { AblationRow, CostFit, DispatchRow, Launches } from './protocol.ts';
-export { type OwnRemote, ownRemote } from './remote.ts';
+export type { AblationRow, CostFit, Launches } from './protocol.ts';
+export { type DispatchMeasured, measureDispatch, type OwnRemote, ownRemote } from './remote.ts';
 export type { About } from './side.ts';
 export {
   browserName,

@@ -1,7 +1,9 @@
-// A worker of tabgrad's as a side of a benchmark.
+// A worker of tabgrad's as a side of a benchmark, and what only such a side can be asked: what launches cost on it.
 import { createEngine, type Engine } from '../client.ts';
 import type { CallName, Calls } from '../protocol.ts';
 import type { BuildName } from '../wasm/features.ts';
+import type { Preset } from './jobs.ts';
+import type { AblationRow, BenchCalls, DispatchRow } from './protocol.ts';
 import type { RemoteSide } from './turns.ts';
 
 export interface OwnRemote extends RemoteSide {
@@ -27,4 +29,37 @@ export function ownRemote(id: string, backend: string, worker?: Worker): OwnRemo
     },
     end: () => engine.terminate(),
   };
+}
+
+export interface DispatchPlan {
+  /** Of the launch that is waited for, and of the other methods. */
+  repeats: number;
+  rounds: number;
+  /** Whose train and decode steps are run with parts of the fusing. */
+  preset: Preset;
+  /** Of replay, and of each of those. */
+  seconds: number;
+}
+
+export interface DispatchMeasured {
+  rows: DispatchRow[];
+  replay: BenchCalls['bench.replay'][1];
+  ablation: AblationRow[];
+}
+
+/** quick: see bench.ablation. say: hears what is done next. Rejects where the side has no WebGPU. */
+export async function measureDispatch(
+  { engine }: OwnRemote,
+  { repeats, rounds, preset, seconds }: DispatchPlan,
+  quick: boolean,
+  say: (doing: string) => void,
+): Promise<DispatchMeasured> {
+  const device = 'webgpu';
+  say('Single launches …');
+  const rows = await engine.call('bench.dispatch', { repeats, rounds });
+  say('Replaying a Program …');
+  const replay = await engine.call('bench.replay', { device, seconds });
+  say('Train and decode steps with parts of the fusing …');
+  const ablation = await engine.call('bench.ablation', { device, preset, seconds, quick });
+  return { rows, replay, ablation };
 }

@@ -37,6 +37,58 @@ export interface Runner {
 /** The device is gone (a driver was reset, the browser took it away, somebody destroyed it): load again, on a new one. */
 export class DeviceLost extends Error {}
 
+/** One place of a RunRing: what a run leaves for the host. */
+export interface RunSlot {
+  /** Resolves when its values are there. */
+  done: Promise<void>;
+  busy: boolean;
+}
+
+/** Runs that may be under way at once. */
+export const kRunsInFlight = 3;
+
+/**
+ * The slots of a runner's last runs, and the runs under way. Twice as many slots as runs in flight: one is not taken again while it is
+ * filled, or while its run can still be read.
+ */
+export class RunRing<Slot extends RunSlot> {
+  readonly slots: Slot[] = []; // all
+  readonly #underWay: Promise<void>[] = [];
+  #recent: (Slot | null)[] = []; // of the last runs, the last one last
+
+  fill(make: () => Slot): void {
+    for (let i = 0; i < 2 * kRunsInFlight; ++i) this.slots.push(make());
+  }
+
+  /** For a run that begins; null: it brings nothing along. */
+  take(): Slot | null {
+    const slot = this.slots.find((s) => !s.busy && !this.#recent.includes(s)) ?? null;
+    this.#recent.push(slot);
+    if (this.#recent.length > kRunsInFlight) this.#recent.shift();
+    return slot;
+  }
+
+  of(runsAgo: number): Slot | null {
+    return this.#recent.at(-1 - runsAgo) ?? null;
+  }
+
+  /** What the last runs brought along is no longer what the buffers hold. */
+  forget(): void {
+    this.#recent = [];
+  }
+
+  /** `run` settles when the run is over; whoever reads hears of an error, otherwise the device reports it. */
+  follow(run: Promise<unknown>): void {
+    const ended = () => void this.#underWay.splice(this.#underWay.indexOf(over), 1);
+    const over: Promise<void> = run.then(ended, ended);
+    this.#underWay.push(over);
+  }
+
+  async room(): Promise<void> {
+    while (this.#underWay.length >= kRunsInFlight) await this.#underWay[0];
+  }
+}
+
 /** The values of the uniform block, as runners write it before a run. */
 export class Uniforms {
   readonly words: Uint32Array<ArrayBuffer>;

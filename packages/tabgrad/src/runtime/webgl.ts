@@ -10,13 +10,12 @@
 
 import { type Buffer, kUniformHeaderWords, type Launch, type Program, uniformWords } from '../program/program.ts';
 import { texelCount, textureShape } from '../program/texture.ts';
-import { type Runner, Uniforms, type Values } from './runner.ts';
+import { kRunsInFlight, type Runner, RunRing, type RunSlot, Uniforms, type Values } from './runner.ts';
 import { kCorners, makeTexture, type WebGlDevice } from './webgl_device.ts';
 
 /** Outputs up to this many texels are brought along by every run, so many of them in all. */
 const kSmallOutput = 256;
 const kSmallOutputs = 4 * kSmallOutput;
-const kRunsInFlight = 3;
 const kStagingKept = 4;
 /** Spins of the event loop before a wait takes naps, which last 4 ms in browsers. */
 const kSpins = 50;
@@ -44,10 +43,8 @@ interface Staging {
   bytes: number;
 }
 /** One place of the ring: the small outputs of one run. */
-interface Slot extends Staging {
+interface Slot extends Staging, RunSlot {
   values: Float32Array<ArrayBuffer>;
-  done: Promise<void>;
-  busy: boolean;
 }
 
 /** Throws Error where the device refuses the Program. */
@@ -81,13 +78,11 @@ class WebGlRunner implements Runner {
   readonly #entries = new Map<string, { steps: Step[]; swaps: [number, number][]; fresh: boolean }>();
   readonly #frames = new Map<number, WebGLFramebuffer>(); // for reading a texture
   readonly #small = new Map<string, { at: number; elements: number }>(); // at: elements in a slot
-  readonly #ring: Slot[] = [];
+  readonly #ring = new RunRing<Slot>();
   readonly runsInFlight = kRunsInFlight;
-  readonly #underWay: Promise<void>[] = [];
   readonly #units: (WebGLTexture | null)[] = [];
   #staging: Staging[] = [];
   #uniformBuffer!: WebGLBuffer;
-  #recent: (Slot | null)[] = []; // with the small outputs as the last runs left them, the last one last
   #destroyed = false;
 
   constructor(program: Program, device: WebGlDevice) {
@@ -122,7 +117,7 @@ class WebGlRunner implements Runner {
       throw new Error(`[write] '${name}' has ${buffer.elements} elements, not ${values.length}.`);
     }
     this.#upload(index, values);
-    if (this.#small.has(name)) this.#recent = [];
+    if (this.#small.has(name)) this.#ring.forget();
   }
 
   setUniform(name: string, value: number): void {
@@ -156,20 +151,18 @@ class WebGlRunner implements Runner {
     if (entry.swaps.length > 0) this.#way = this.#wayNow();
     if (entry.fresh) this.#device.checkCalls(`in the first run of '${name}'`);
     entry.fresh = false;
-    const slot = this.#ring.find((s) => !s.busy && !this.#recent.includes(s)) ?? null;
-    this.#recent.push(slot);
-    if (this.#recent.length > kRunsInFlight) this.#recent.shift();
-    this.#follow(slot ? this.#bring(slot) : this.#passed());
+    const slot = this.#ring.take();
+    this.#ring.follow(slot ? this.#bring(slot) : this.#passed());
   }
 
   async room(): Promise<void> {
-    while (this.#underWay.length >= kRunsInFlight) await this.#underWay[0];
+    await this.#ring.room();
     this.#device.check();
   }
 
   async read(name: string, runsAgo = 0): Promise<Float32Array<ArrayBuffer>> {
     this.#device.check();
-    const slot = this.#recent.at(-1 - runsAgo);
+    const slot = this.#ring.of(runsAgo);
     const small = slot && this.#small.get(name);
     if (!small && runsAgo > 0) throw new Error(`[read] '${name}' of ${runsAgo} runs ago was not kept.`);
     if (!slot || !small) return this.#copyOut(this.#index(name));
@@ -186,7 +179,7 @@ class WebGlRunner implements Runner {
     for (const { steps } of this.#entries.values())
       for (const step of steps) for (const { frame } of step.bound.values()) gl.deleteFramebuffer(frame);
     for (const frame of this.#frames.values()) gl.deleteFramebuffer(frame);
-    for (const { buffer } of [...this.#ring, ...this.#staging]) gl.deleteBuffer(buffer);
+    for (const { buffer } of [...this.#ring.slots, ...this.#staging]) gl.deleteBuffer(buffer);
     if (this.#uniformBuffer) gl.deleteBuffer(this.#uniformBuffer);
     this.bytes = 0;
   }
@@ -311,10 +304,11 @@ class WebGlRunner implements Runner {
       this.#small.set(b.name, { at: 4 * texels, elements: b.elements });
       texels += width * height;
     }
-    for (let i = 0; i < 2 * kRunsInFlight && texels > 0; ++i) {
-      const staging = this.#makeStaging(texels * 16);
-      this.#ring.push({ ...staging, values: new Float32Array(4 * texels), done: Promise.resolve(), busy: false });
-    }
+    if (texels === 0) return;
+    this.#ring.fill(() => {
+      const values = new Float32Array(4 * texels);
+      return { ...this.#makeStaging(texels * 16), values, done: Promise.resolve(), busy: false };
+    });
   }
 
   #index(name: string): number {
@@ -414,11 +408,6 @@ class WebGlRunner implements Runner {
     gl.bindBuffer(gl.PIXEL_PACK_BUFFER, from.buffer);
     gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, values);
     gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
-  }
-
-  #follow(run: Promise<void>): void {
-    const over: Promise<void> = run.then(() => void this.#underWay.splice(this.#underWay.indexOf(over), 1));
-    this.#underWay.push(over);
   }
 
   /** Resolves when the device has done all that was asked so far, or is lost. */

@@ -14,14 +14,13 @@ import {
   type Program,
   uniformWords,
 } from '../program/program.ts';
-import { type Runner, Uniforms, type Values } from './runner.ts';
+import { kRunsInFlight, type Runner, RunRing, type RunSlot, Uniforms, type Values } from './runner.ts';
 import type { WebGpuDevice } from './webgpu_device.ts';
 
 const kLaunchesAPass = 50;
 /** Outputs up to this many bytes are brought along by every run, so many bytes of them in all. */
 const kSmallOutput = 4096;
 const kSmallOutputs = 4 * kSmallOutput;
-const kRunsInFlight = 3;
 const kStagingKept = 4;
 
 // Written out: GPUBufferUsage and GPUMapMode are not global in Node.
@@ -45,11 +44,9 @@ interface Prepared {
   fresh: boolean;
 }
 /** One place of the ring: the small outputs of one run. */
-interface Slot {
+interface Slot extends RunSlot {
   buffer: GPUBuffer;
   values: Float32Array<ArrayBuffer>;
-  done: Promise<void>;
-  busy: boolean;
 }
 
 /** Throws Error where the device refuses the Program. */
@@ -76,11 +73,9 @@ class WebGpuRunner implements Runner {
   readonly #names = new Map<string, number>();
   readonly #entries = new Map<string, Prepared>();
   readonly #small = new Map<string, { from: Place; at: number }>(); // at: bytes in a slot
-  readonly #ring: Slot[] = [];
-  readonly #underWay: Promise<void>[] = [];
+  readonly #ring = new RunRing<Slot>();
   #staging: GPUBuffer[] = [];
   #uniformBuffer!: GPUBuffer;
-  #recent: (Slot | null)[] = []; // with the small outputs as the last runs left them, the last one last
   readonly runsInFlight = kRunsInFlight;
   #destroyed = false;
 
@@ -134,7 +129,7 @@ class WebGpuRunner implements Runner {
       throw new Error(`[write] '${name}' has ${place.size / 4} elements, not ${values.length}.`);
     }
     this.#gpu.queue.writeBuffer(place.buffer, place.offset, values);
-    if (this.#small.has(name)) this.#recent = [];
+    if (this.#small.has(name)) this.#ring.forget();
   }
 
   setUniform(name: string, value: number): void {
@@ -154,7 +149,7 @@ class WebGpuRunner implements Runner {
     const watched = entry.fresh;
     entry.fresh = false;
     if (watched) this.#gpu.pushErrorScope('validation');
-    const slot = this.#ring.find((s) => !s.busy && !this.#recent.includes(s)) ?? null;
+    const slot = this.#ring.take();
     const { steps } = entry;
     for (let first = 0; first < steps.length || first === 0; first += kLaunchesAPass) {
       const end = Math.min(steps.length, first + kLaunchesAPass);
@@ -168,19 +163,17 @@ class WebGpuRunner implements Runner {
         .popErrorScope()
         .then((error) => error && this.#device.report(`'${name}' is refused: ${error.message}`));
     }
-    this.#recent.push(slot);
-    if (this.#recent.length > kRunsInFlight) this.#recent.shift();
-    this.#follow(slot ? this.#bring(slot) : this.#gpu.queue.onSubmittedWorkDone());
+    this.#ring.follow(slot ? this.#bring(slot) : this.#gpu.queue.onSubmittedWorkDone());
   }
 
   async room(): Promise<void> {
-    while (this.#underWay.length >= kRunsInFlight) await this.#underWay[0];
+    await this.#ring.room();
     this.#device.check();
   }
 
   async read(name: string, runsAgo = 0): Promise<Float32Array<ArrayBuffer>> {
     this.#device.check();
-    const slot = this.#recent.at(-1 - runsAgo);
+    const slot = this.#ring.of(runsAgo);
     const small = slot && this.#small.get(name);
     if (!small && runsAgo > 0) throw new Error(`[read] '${name}' of ${runsAgo} runs ago was not kept.`);
     try {
@@ -251,12 +244,12 @@ class WebGpuRunner implements Runner {
       this.#small.set(b.name, { from, at: bytes });
       bytes += from.size;
     }
-    for (let i = 0; i < 2 * kRunsInFlight && bytes > 0; ++i) {
-      // Those under way, and those that may still be read.
+    if (bytes === 0) return;
+    this.#ring.fill(() => {
       const buffer = this.#makeBuffer(bytes, kUsage.mapRead | kUsage.copyDst);
       this.#allocations.push(buffer);
-      this.#ring.push({ buffer, values: new Float32Array(bytes / 4), done: Promise.resolve(), busy: false });
-    }
+      return { buffer, values: new Float32Array(bytes / 4), done: Promise.resolve(), busy: false };
+    });
   }
 
   /** All at once: making one takes milliseconds. */
@@ -316,15 +309,6 @@ class WebGpuRunner implements Runner {
       slot.busy = false;
     });
     return slot.done;
-  }
-
-  #follow(run: Promise<unknown>): void {
-    // Whoever reads hears of an error; otherwise the device reports it.
-    const over: Promise<void> = run.then(
-      () => void this.#underWay.splice(this.#underWay.indexOf(over), 1),
-      () => void this.#underWay.splice(this.#underWay.indexOf(over), 1),
-    );
-    this.#underWay.push(over);
   }
 
   async #copyOut({ buffer, offset, size }: Place): Promise<Float32Array<ArrayBuffer>> {

@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/flags.h"
+#include "base/fnv.h"
 
 namespace tabgrad::webgpu {
 namespace {
@@ -29,11 +31,11 @@ struct Header {
   std::uint64_t key_bytes = 0, value_bytes = 0, check = 0;  // check: of key and value
 };
 
-std::uint64_t fnv1a(DiskCache::Bytes bytes, std::uint64_t hash) {
-  for (const std::uint8_t b : bytes) hash = (hash ^ b) * 0x100000001b3u;
-  return hash;
+std::uint64_t hash_of(std::initializer_list<DiskCache::Bytes> parts) {
+  Fnv1a hash;
+  for (const DiskCache::Bytes part : parts) hash.bytes({reinterpret_cast<const char*>(part.data()), part.size()});
+  return hash.value();
 }
-constexpr std::uint64_t kBasis = 0xcbf29ce484222325u;
 
 std::vector<std::uint8_t> read_all(const fs::path& path) {
   std::error_code error;
@@ -98,7 +100,7 @@ DiskCache DiskCache::of_user() {
 
 fs::path DiskCache::file_of(Bytes key) const {
   std::array<char, 17> name;
-  std::snprintf(name.data(), name.size(), "%016llx", static_cast<unsigned long long>(fnv1a(key, kBasis)));
+  std::snprintf(name.data(), name.size(), "%016llx", static_cast<unsigned long long>(hash_of({key})));
   return folder_ / name.data();
 }
 
@@ -111,7 +113,7 @@ std::vector<std::uint8_t> DiskCache::load(Bytes key) const {
   std::memcpy(&header, bytes.data(), sizeof header);
   const Bytes rest = Bytes(bytes).subspan(sizeof header);
   if (header.magic != Header{}.magic || header.key_bytes != key.size() || header.key_bytes > rest.size() ||
-      header.value_bytes != rest.size() - header.key_bytes || header.check != fnv1a(rest, kBasis) ||
+      header.value_bytes != rest.size() - header.key_bytes || header.check != hash_of({rest}) ||
       !std::ranges::equal(key, rest.first(key.size())))
     return {};
   std::error_code error;
@@ -124,7 +126,7 @@ void DiskCache::store(Bytes key, Bytes value) const {
   if (folder_.empty()) return;
   static std::atomic<unsigned> number = 0;
   const fs::path path = file_of(key), fresh = path.string() + str(".", getpid(), ".", number++);
-  const Header header{.key_bytes = key.size(), .value_bytes = value.size(), .check = fnv1a(value, fnv1a(key, kBasis))};
+  const Header header{.key_bytes = key.size(), .value_bytes = value.size(), .check = hash_of({key, value})};
   std::ofstream file(fresh, std::ios::binary);
   for (const Bytes part : {Bytes(reinterpret_cast<const std::uint8_t*>(&header), sizeof header), key, value})
     file.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));

@@ -3,20 +3,26 @@
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { type AblationRow, type DispatchRow, kPresets, loadSide, ownRemote, timerResolution } from 'tabgrad/bench';
+import {
+  type AblationRow,
+  type DispatchMeasured,
+  kPresets,
+  loadSide,
+  measureDispatch,
+  ownRemote,
+  timerResolution,
+} from 'tabgrad/bench';
 import { Alert } from '../../components/alert';
+import { textOf } from '../../engine/engine';
 import { saveAs } from '../../lib/download';
-import { pageTitle, shortNumber } from '../../lib/format';
+import { pageTitle, roundNumber } from '../../lib/format';
 import { address } from '../../shell/routes';
 import '../speed/speed.css';
 
-interface Result {
+interface Result extends DispatchMeasured {
   device: string;
   software: boolean;
   timerMs: number;
-  rows: DispatchRow[];
-  replay: { launches: number; us_median: number; us_p10: number; us_p90: number };
-  ablation: AblationRow[];
 }
 type State =
   | { state: 'idle' }
@@ -41,24 +47,18 @@ async function measure(part: number): Promise<void> {
   try {
     const { about, error } = await loadSide(remote, 'webgpu', 0);
     if (!about) throw new Error(`${error} Launches cannot be timed here.`);
-    say('Single launches …');
     const many = (count: number) => Math.max(5, Math.round(part * count));
-    const rows = await remote.engine.call('bench.dispatch', { repeats: many(kRepeats), rounds: many(kRounds) });
-    say('Replaying a Program …');
-    const seconds = part * kSeconds;
-    const replay = await remote.engine.call('bench.replay', { device: 'webgpu', seconds });
-    say('Train and decode steps with parts of the fusing …');
-    const preset = part < 1 ? kMicro : kPreset;
-    const ablation = await remote.engine.call('bench.ablation', {
-      device: 'webgpu',
-      preset,
-      seconds,
-      quick: about.software,
-    });
+    const plan = {
+      repeats: many(kRepeats),
+      rounds: many(kRounds),
+      preset: part < 1 ? kMicro : kPreset,
+      seconds: part * kSeconds,
+    };
+    const measured = await measureDispatch(remote, plan, about.software, say);
     const { device, software } = about;
-    now.value = { state: 'done', result: { device, software, timerMs: timerResolution(), rows, replay, ablation } };
+    now.value = { state: 'done', result: { device, software, timerMs: timerResolution(), ...measured } };
   } catch (error) {
-    now.value = { state: 'failed', error: error instanceof Error ? error.message : String(error) };
+    now.value = { state: 'failed', error: textOf(error) };
   } finally {
     remote.end();
   }
@@ -98,8 +98,6 @@ export default function DispatchPage() {
   );
 }
 
-const us = (value: number) => shortNumber(Number(value.toPrecision(3)));
-
 function Shown({ result }: { result: Result }) {
   const { device, software, timerMs, rows, replay, ablation } = result;
   const [single, sequential] = rows;
@@ -109,7 +107,7 @@ function Shown({ result }: { result: Result }) {
       <p class="hint">
         {device}
         {software && <span class="wrong"> – a software GPU: a program on the CPU, these are no times of a GPU</span>};
-        the timer’s smallest step is {us(1000 * timerMs)} µs.
+        the timer’s smallest step is {roundNumber(1000 * timerMs)} µs.
       </p>
       <div class="wide" tabIndex={0} role="region" aria-label="Microseconds a launch">
         <table>
@@ -132,15 +130,15 @@ function Shown({ result }: { result: Result }) {
                 <th scope="row" class="text">
                   {row.method}
                 </th>
-                <td>{us(row.us_median)}</td>
-                <td>{us(row.us_mean)}</td>
+                <td>{roundNumber(row.us_median)}</td>
+                <td>{roundNumber(row.us_mean)}</td>
                 <td>
-                  {us(row.us_p10)} to {us(row.us_p90)}
+                  {roundNumber(row.us_p10)} to {roundNumber(row.us_p90)}
                 </td>
                 <td class="text">
                   {Object.entries(row.stages_us)
                     .filter(([, value]) => value >= 0.05)
-                    .map(([stage, value]) => `${stage} ${us(value)}`)
+                    .map(([stage, value]) => `${stage} ${roundNumber(value)}`)
                     .join(', ')}
                 </td>
               </tr>
@@ -149,10 +147,10 @@ function Shown({ result }: { result: Result }) {
               <th scope="row" class="text">
                 replay of {replay.launches}
               </th>
-              <td>{us(replay.us_median)}</td>
+              <td>{roundNumber(replay.us_median)}</td>
               <td>–</td>
               <td>
-                {us(replay.us_p10)} to {us(replay.us_p90)}
+                {roundNumber(replay.us_p10)} to {roundNumber(replay.us_p90)}
               </td>
               <td class="text">a Program of the engine, as in training</td>
             </tr>
@@ -160,8 +158,8 @@ function Shown({ result }: { result: Result }) {
         </table>
       </div>
       <p>
-        A launch that is waited for costs {us(single!.us_median / sequential!.us_median)} times one of many: what a
-        benchmark of single operations measures is mostly the wait.
+        A launch that is waited for costs {roundNumber(single!.us_median / sequential!.us_median)} times one of many:
+        what a benchmark of single operations measures is mostly the wait.
       </p>
       <Ablation rows={ablation} />
       <div class="actions">
@@ -199,7 +197,7 @@ function Ablation({ rows }: { rows: AblationRow[] }) {
                 </th>
                 <td class="text">{entry === 'decode' ? 'writing a token' : 'training'}</td>
                 <td>{launches}</td>
-                <td>{us(ms)}</td>
+                <td>{roundNumber(ms)}</td>
               </tr>
             ))}
           </tbody>

@@ -18,6 +18,7 @@ import {
   timerResolution,
   type Timing,
 } from 'tabgrad/bench';
+import { textOf } from '../../engine/engine';
 
 export interface Plan extends Timing {
   targets: string[];
@@ -113,7 +114,7 @@ export async function measure(plan: Plan): Promise<void> {
     };
     measuring.value = { state: 'done', curve: curveOf(head, sides, results, costs) };
   } catch (error) {
-    measuring.value = { state: 'failed', error: error instanceof Error ? error.message : String(error) };
+    measuring.value = { state: 'failed', error: textOf(error) };
   } finally {
     for (const remote of remotes) remote.end();
   }

@@ -4,7 +4,7 @@ import type { Curve } from 'tabgrad/bench';
 import type { ChartSpec, Line } from '../../charts/options';
 import { Plot } from '../../charts/plot';
 import type { Ink } from '../../charts/theme';
-import { shortNumber } from '../../lib/format';
+import { roundNumber } from '../../lib/format';
 
 export interface Shown {
   name: string;
@@ -45,7 +45,7 @@ export function SpeedChart({ results }: { results: Shown[] }) {
   const nameX = (at: number) => `${sizes.get(parameters[x.indexOf(at)]!) ?? ''}`;
   const best = lines.slice(0, -1).map(({ label }, i) => {
     const last = columns[i]!.findLast((ratio) => ratio !== null);
-    return `${label} ${shortNumber(Number(last!.toPrecision(3)))} times at its largest size`;
+    return `${label} ${roundNumber(last!)} times at its largest size`;
   });
   return (
     <Plot

@@ -6,6 +6,7 @@ import { useEffect } from 'preact/hooks';
 import { type Curve, kPresets } from 'tabgrad/bench';
 import { Alert } from '../../components/alert';
 import { FileInput, PageDrop } from '../../components/file_drop';
+import { textOf } from '../../engine/engine';
 import { saveAs } from '../../lib/download';
 import { pageTitle, roughDuration } from '../../lib/format';
 import { formatAddress } from '../../shell/address';
@@ -28,7 +29,7 @@ async function attempt(what: () => Promise<void>): Promise<void> {
   try {
     await what();
   } catch (problem) {
-    error.value = problem instanceof Error ? problem.message : String(problem);
+    error.value = textOf(problem);
   }
 }
 

@@ -1,9 +1,7 @@
 // The rows of a result with what makes them trustworthy: spread, rate, part of the peak, parity.
 
 import type { Curve, CurveRow } from 'tabgrad/bench';
-import { percent, shortNumber } from '../../lib/format';
-
-const digits = (value: number) => shortNumber(Number(value.toPrecision(3)));
+import { percent, roundNumber } from '../../lib/format';
 
 export function SpeedTable({ name, curve }: { name: string; curve: Curve }) {
   const software = new Set(curve.targets.filter(({ about }) => about?.software).map(({ id }) => id));
@@ -54,16 +52,24 @@ function Cells({ row, software, baseline }: { row: CurveRow; software: boolean; 
     );
   return (
     <>
-      <td>{digits(ms.median)}</td>
+      <td>{roundNumber(ms.median)}</td>
       <td>
-        {digits(ms.p10)} to {digits(ms.p90)}
+        {roundNumber(ms.p10)} to {roundNumber(ms.p90)}
       </td>
-      <td>{digits(row.gflops)}</td>
+      <td>{roundNumber(row.gflops)}</td>
       <td>{row.of_peak === null ? '–' : percent(Number(row.of_peak.toFixed(2)))}</td>
       <td>
-        {software ? <span class="wrong">no GPU</span> : speedup ? digits(speedup.ratio) : baseline ? 'baseline' : '–'}
+        {software ? (
+          <span class="wrong">no GPU</span>
+        ) : speedup ? (
+          roundNumber(speedup.ratio)
+        ) : baseline ? (
+          'baseline'
+        ) : (
+          '–'
+        )}
       </td>
-      <td>{software || !speedup ? '' : `${digits(speedup.low)} to ${digits(speedup.high)}`}</td>
+      <td>{software || !speedup ? '' : `${roundNumber(speedup.low)} to ${roundNumber(speedup.high)}`}</td>
       <td>{parity.gradient_error === null ? '–' : parity.gradient_error.toExponential(1)}</td>
       <td>
         {row.parity_failed && <span class="wrong">failed </span>}

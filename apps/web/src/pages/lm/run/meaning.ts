@@ -1,7 +1,7 @@
 // What a loss means, in plain sentences: beside guessers that need no training, on the same held-out text.
 
 import type { CorpusInfo } from '../../../engine/types';
-import { percent, shortNumber } from '../../../lib/format';
+import { percent, roundNumber, shortNumber } from '../../../lib/format';
 
 const kNatsPerBit = Math.LN2;
 
@@ -19,7 +19,7 @@ export function meaning(loss: number, corpus: CorpusInfo): string {
   const where = corpus.validationTokens > 0 ? 'text it was not trained on' : 'its training text';
   const chance =
     `On ${where} it gives the ${unit} that comes next a probability of ${percent(Math.exp(-loss))} ` +
-    `(geometric mean): it is as unsure as between ${shortNumber(Number(Math.exp(loss).toPrecision(3)))} equally likely ones.`;
+    `(geometric mean): it is as unsure as between ${roundNumber(Math.exp(loss))} equally likely ones.`;
   const beats: [number, string][] = [
     [bigram, `counting which ${unit} follows which`],
     [unigram, `guessing by how often each ${unit} occurs`],

@@ -4,7 +4,7 @@ import { Alert, Notices } from '../../../components/alert';
 import { LiveText } from '../../../components/live_text';
 import { computedBy, RunCommands, savedAt, useIntoView } from '../../../components/run_parts';
 import { Stats, type Stat } from '../../../components/stats';
-import { bytes, clock, percent, roughDuration, shortNumber } from '../../../lib/format';
+import { bytes, clock, percent, roughDuration, roundNumber, shortNumber } from '../../../lib/format';
 import { CompareTable, othersOf } from './compare';
 import { Curves } from './curves';
 import { bitsPerByte, meaning, natsPerByte } from './meaning';
@@ -60,7 +60,7 @@ function figures(run: Run): Stat[] {
   const rate = p?.stepsPerSecond ?? (r && r.msPerStep > 0 ? 1000 / r.msPerStep : 0);
   const speed: Stat[] = [
     { name: 'tokens a second', value: rate > 0 ? shortNumber(Math.round(rate * facts.stepTokens)) : '–' },
-    { name: 'GFLOP/s', value: rate > 0 ? shortNumber(Number((rate * facts.flopsPerStep * 1e-9).toPrecision(3))) : '–' },
+    { name: 'GFLOP/s', value: rate > 0 ? roundNumber(rate * facts.flopsPerStep * 1e-9) : '–' },
   ];
   const memory = { name: 'memory', value: bytes(plan.peakBytes) };
   if (r) {

@@ -4,7 +4,7 @@ import { Alert } from '../../../components/alert';
 import { FileInput } from '../../../components/file_drop';
 import { Stats, type Stat } from '../../../components/stats';
 import type { CorpusInfo, ModelInfo } from '../../../engine/types';
-import { bytes, count, percent, shortNumber } from '../../../lib/format';
+import { bytes, count, percent, roundNumber } from '../../../lib/format';
 import { leaveModel, otherText, saveModel, takeExample, takeFiles } from '../controller';
 import { natsPerByte } from '../run/meaning';
 import { training } from '../run/run';
@@ -57,7 +57,7 @@ function Preparing() {
 function figures(c: CorpusInfo): Stat[] {
   return [
     { name: 'tokens', value: c.tokens.toLocaleString('en-US') },
-    { name: 'bytes a token', value: shortNumber(Number(c.bytesPerToken.toPrecision(3))) },
+    { name: 'bytes a token', value: roundNumber(c.bytesPerToken) },
     { name: 'different tokens', value: c.vocabulary.toLocaleString('en-US') },
     { name: 'held out to judge', value: c.validationTokens.toLocaleString('en-US') },
   ];
@@ -65,7 +65,7 @@ function figures(c: CorpusInfo): Stat[] {
 
 function guessers(c: CorpusInfo): string {
   const { uniform, unigram, bigram } = c.baselines;
-  const value = (loss: number) => shortNumber(Number(natsPerByte(loss, c).toPrecision(3)));
+  const value = (loss: number) => roundNumber(natsPerByte(loss, c));
   return (
     `What guessers without a model lose there, nats a byte: blindly ${value(uniform)}, by how often each token occurs ` +
     `${value(unigram)}, by the token before ${value(bigram)}.`

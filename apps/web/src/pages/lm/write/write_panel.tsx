@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import { Alert } from '../../../components/alert';
 import { NumberInput, TextInput } from '../../../components/fields';
 import { LiveText } from '../../../components/live_text';
-import { count, shortNumber } from '../../../lib/format';
+import { count, roundNumber, shortNumber } from '../../../lib/format';
 import { training } from '../run/run';
 import { options, source, stopWriting, write, writeError, type WriteOptions, writing, written } from './write';
 import { Piece } from './piece';
@@ -117,7 +117,7 @@ function Output() {
                   <th scope="row">
                     <Piece text={token.piece} />
                   </th>
-                  <td>{shortNumber(Number((100 * token.probability).toPrecision(3)))} %</td>
+                  <td>{roundNumber(100 * token.probability)} %</td>
                   <td class="text">
                     {token.candidates.map((c) => (
                       <span key={c.text} class="candidate">
