@@ -1,9 +1,7 @@
 // Every case in every way: <case>__oracle_grad and <case>__<target>. And the harness itself: that it fails when it must.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <memory>
@@ -61,48 +59,12 @@ bool too_many_pipelines(const Case& test, const Target& target) {
          (test.name.find("lstm") != std::string::npos || test.name.find("gru") != std::string::npos);
 }
 
-// A case for each kind of kernel, and whole train steps. On software GPUs `make test` runs these, as the suite "Quick"; `make
-// test-gpu` runs the rest, "All", too: such a driver takes up to seconds to compile a case's shaders.
-constexpr const char* kQuick[] = {"scalar_Tanh_1",
-                                  "scalar_form_long_chain",
-                                  "reduce_all_long",
-                                  "reduce_column_long",
-                                  "reduce_max_ties",
-                                  "view_permute_3d",
-                                  "view_pad_reshape",
-                                  "gather_repeated",
-                                  "matmul_1x33x7x130_tn",
-                                  "matmul_3x7x7x7_nt",
-                                  "matmul_then_bias_gelu",
-                                  "matmul_of_heads",
-                                  "softmax_5x33",
-                                  "cross_entropy_5x33",
-                                  "layer_norm_5x33",
-                                  "rms_norm_5x33",
-                                  "attention_3x7_4by2x16_causal",
-                                  "lstm_5x7x7_state_last",
-                                  "gru_after_5x7x7_state_last",
-                                  "dropout_small",
-                                  "sum_squares",
-                                  "optimizer_adamw",
-                                  "optimizer_sgd_momentum",
-                                  "train_mlp_adamw"};
-
-bool is_quick(const Case& test) {
-  return std::ranges::any_of(kQuick, [&](const char* name) { return test.name == name; });
-}
-
-std::vector<Way> ways(bool quick) {
+std::vector<Way> make_ways() {
   std::vector<Way> ways;
   for (const Case& test : all_cases()) {
-    if (is_quick(test) != quick) continue;
     if (test.gradients && test.differences) ways.push_back({&test, nullptr});
     for (const Target& target : targets()) {
-#ifndef __EMSCRIPTEN__
-      const bool asked = std::getenv("TABGRAD_GPU_TESTS") || (quick && target.options.claim && target.options.fuse);
-      // A driver's own leaks are not ours to sanitize.
-      if (target.options.device == "webgpu" && (sanitized() || !asked)) continue;
-#endif
+      if (target.options.device == "webgpu" && sanitized()) continue;  // a driver's own leaks are not ours
       if (!too_many_pipelines(test, target)) ways.push_back({&test, &target});
     }
   }
@@ -159,14 +121,7 @@ TEST_P(Cases, Hold) {
 std::string name_of(const ::testing::TestParamInfo<Way>& info) {
   return info.param.test->name + "__" + (info.param.target ? info.param.target->name : "oracle_grad");
 }
-INSTANTIATE_TEST_SUITE_P(Quick, Cases, ::testing::ValuesIn(ways(true)), name_of);
-INSTANTIATE_TEST_SUITE_P(All, Cases, ::testing::ValuesIn(ways(false)), name_of);
-
-TEST(Quick, AllAreCases) {
-  std::size_t found = 0;
-  for (const Case& test : all_cases()) found += is_quick(test);
-  EXPECT_EQ(found, std::size(kQuick));
-}
+INSTANTIATE_TEST_SUITE_P(All, Cases, ::testing::ValuesIn(make_ways()), name_of);
 
 // ---- the harness must fail when it should ----
 

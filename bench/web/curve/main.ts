@@ -17,7 +17,7 @@ import { hostName, kElsewhere, parse, fail, positive, words } from '../cli.ts';
 import { kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
 import { kOwnWorker } from '../config.ts';
 import { elsewhere, kOwnSource, runBench } from '../run.ts';
-import { curveFrom } from './from_page.ts';
+import { curveFrom } from '../from_page.ts';
 import { curveTable } from './table.ts';
 
 const kTargets = ['wasm', 'wasm-threads', 'wasm-single', 'webgpu', 'webgl'];

@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';
 import { hostName, kElsewhere, parse, positive, words } from '../cli.ts';
 import { elsewhere, kOwnSource, runBench } from '../run.ts';
-import { dispatchConfig, dispatchOf, dispatchTable } from './result.ts';
+import { dispatchFrom } from '../from_page.ts';
+import { dispatchConfig, dispatchTable } from './result.ts';
 
 const kResults = join(import.meta.dirname, '../../results');
 
@@ -55,7 +56,7 @@ const measured = await runBench({
 });
 if (!measured) process.exit(0);
 
-const result = dispatchOf(measured);
+const result = dispatchFrom(measured);
 if (!result) {
   console.log(`${measured.browser}: not supported: ${measured.sides[0]!.error}`);
   process.exit(0);

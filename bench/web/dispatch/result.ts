@@ -1,27 +1,6 @@
-// What the page is told, tabgrad-dispatch/2 out of what it measured, and its tables. Schema: bench/README.md; `tabgrad bench dispatch` writes the same.
-import type { DispatchMeasured, DispatchPlan } from '../../../packages/tabgrad/src/bench/remote.ts';
-import type { AblationRow, DispatchRow } from '../../../packages/tabgrad/src/bench/protocol.ts';
-import type { About } from '../../../packages/tabgrad/src/bench/side.ts';
+// What the page that times launches is told, and its result as tables.
+import type { Dispatch, DispatchPlan } from '../../../packages/tabgrad/src/bench/remote.ts';
 import { type Config, kOwnWorker } from '../config.ts';
-import type { Measured } from '../run.ts';
-
-export interface Dispatch {
-  schema: 'tabgrad-dispatch/2';
-  date: string;
-  runtime: string;
-  cpu: string;
-  cores: number;
-  isolated: boolean;
-  timer_resolution_ms: number;
-  gpu: string;
-  targets: { id: string; about: About }[];
-  timer: string;
-  kernel: string;
-  rows: DispatchRow[];
-  single_op_over_sequential: number;
-  replay: DispatchMeasured['replay'];
-  ablation: { preset: string; rows: AblationRow[] };
-}
 
 /** Of a page that times launches, and no jobs. */
 export function dispatchConfig(dispatch: DispatchPlan): Config {
@@ -41,31 +20,6 @@ export function dispatchConfig(dispatch: DispatchPlan): Config {
   };
 }
 
-/** Null: the browser has no WebGPU for it. */
-export function dispatchOf(measured: Measured): Dispatch | null {
-  const { dispatch, sides } = measured;
-  const about = sides[0]?.about;
-  if (!dispatch || !about) return null;
-  const [single, sequential] = dispatch.rows;
-  return {
-    schema: 'tabgrad-dispatch/2',
-    date: measured.date,
-    runtime: measured.browser,
-    cpu: measured.cpu,
-    cores: measured.cores,
-    isolated: measured.isolated,
-    timer_resolution_ms: measured.timerResolution,
-    gpu: about.software ? 'software' : 'hardware',
-    targets: [{ id: 'webgpu', about }],
-    timer: 'performance.now()',
-    kernel: 'data[i] += 1 on 256 f32, workgroup 64',
-    rows: dispatch.rows,
-    single_op_over_sequential: single!.us_median / sequential!.us_median,
-    replay: dispatch.replay,
-    ablation: { preset: measured.config.dispatch!.preset.name, rows: dispatch.ablation },
-  };
-}
-
 export function dispatchTable(result: Dispatch): string {
   const { about } = result.targets[0]!;
   const number = (value: number) => value.toPrecision(3);
@@ -73,7 +27,7 @@ export function dispatchTable(result: Dispatch): string {
   const head = (cells: string[]) => [line(cells), line(cells.map(() => '---'))];
   const { replay, ablation } = result;
   return [
-    `${result.runtime}, ${about.device}${about.software ? ' (SOFTWARE GPU: not a GPU figure)' : ''}, ${result.cpu}, ${result.date}`,
+    `${result.runtime}, ${about!.device}${about!.software ? ' (SOFTWARE GPU: not a GPU figure)' : ''}, ${result.cpu}, ${result.date}`,
     `timer's smallest step ${number(1000 * result.timer_resolution_ms)} µs; ${result.kernel}`,
     '',
     ...head(['method', 'µs a launch', 'mean', 'p10', 'p90', 'CV', 'stages, µs']),

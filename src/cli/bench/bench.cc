@@ -15,14 +15,12 @@
 namespace tabgrad::cli {
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
-
 BenchTarget cpu_target(const BenchOptions& o) {
   BenchTarget t;
   t.id = "cpu";
   t.options.pool = std::make_shared<ThreadPool>(o.common.threads);
   t.about = {{"library", "tabgrad"},
-             {"version", kVersion},
+             {"version", TABGRAD_VERSION},
              {"backend", "cpu"},
              {"threads", t.options.pool->threads()},
              {"device", str(processor_name(), ", ", cpu::instruction_set())},
@@ -39,8 +37,8 @@ BenchTarget webgpu_target(const BenchOptions& o, const webgpu::AdapterFacts& a) 
   t.options.webgpu = o.common.webgpu;
   t.options.pool = std::make_shared<ThreadPool>(1);
   t.software = a.software;
-  t.about = {{"library", "tabgrad"}, {"version", kVersion}, {"backend", "webgpu"},    {"threads", 0},
-             {"device", a.name},     {"driver", a.driver},  {"software", a.software}, {"notes", {a.library, a.backend}}};
+  t.about = {{"library", "tabgrad"}, {"version", TABGRAD_VERSION}, {"backend", "webgpu"},    {"threads", 0},
+             {"device", a.name},     {"driver", a.driver},         {"software", a.software}, {"notes", {a.library, a.backend}}};
   return t;
 }
 

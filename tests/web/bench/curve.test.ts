@@ -1,6 +1,6 @@
 // A curve's rows and picture, from what a page would measure.
 import { expect, test } from 'vitest';
-import { curveFrom as curveOf } from '../../../bench/web/curve/from_page.ts';
+import { curveFrom as curveOf } from '../../../bench/web/from_page.ts';
 import { curveSvg } from '../../../bench/web/curve/svg.ts';
 import { curveTable } from '../../../bench/web/curve/table.ts';
 import type { Measured } from '../../../bench/web/run.ts';

@@ -2,7 +2,7 @@
 // Needs the npm package with the engine's builds (make engine-web, or make site).
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { curveFrom } from '../../../bench/web/curve/from_page.ts';
+import { curveFrom } from '../../../bench/web/from_page.ts';
 import { kOwnWorker } from '../../../bench/web/config.ts';
 import { kOwnSource, runBench } from '../../../bench/web/run.ts';
 import { kPresets } from '../../../packages/tabgrad/src/bench/jobs.ts';

@@ -1,7 +1,8 @@
 // npm run bench:dispatch at a size for tests, on a software GPU. Needs the npm package with the engine's builds (make engine-web).
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { dispatchConfig, dispatchOf, dispatchTable } from '../../../bench/web/dispatch/result.ts';
+import { dispatchConfig, dispatchTable } from '../../../bench/web/dispatch/result.ts';
+import { dispatchFrom } from '../../../bench/web/from_page.ts';
 import { kOwnSource, runBench } from '../../../bench/web/run.ts';
 import type { Preset } from '../../../packages/tabgrad/src/bench/jobs.ts';
 
@@ -21,7 +22,7 @@ test.skipIf(!built)(
       workers: { own: kOwnSource },
       minutes: 3,
     });
-    const result = dispatchOf(measured!)!;
+    const result = dispatchFrom(measured!)!;
     expect(result.gpu).toBe('software');
     expect(dispatchTable(result)).toContain('SOFTWARE GPU');
     expect(result.rows).toHaveLength(5);

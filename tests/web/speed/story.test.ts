@@ -126,7 +126,11 @@ test(
     expect(variants.some((row) => /^everything\s+writing a token/.test(row))).toBe(true);
     expect(await accessProblems(page)).toEqual([]);
     const file = await downloaded(page, 'Save as file');
-    expect(JSON.parse(file.bytes.toString())).toMatchObject({ schema: 'tabgrad-dispatch/2', software: true });
+    expect(JSON.parse(file.bytes.toString())).toMatchObject({
+      schema: 'tabgrad-dispatch/2',
+      gpu: 'software',
+      ablation: { preset: 'micro' },
+    });
     expect(site.errors).toEqual([]);
   },
   5 * kSlow,

@@ -1,5 +1,5 @@
-// The C++ tests of targets (tests/cases, tests/webgpu), compiled to WebAssembly, on the page's runner in Chromium with a
-// software GPU: the table of ops against the oracle, and models that train as on the CPU. Needs build/wasm's test_page.
+// Models that train as on the CPU (tests/webgpu), compiled to WebAssembly, on the page's runner in Chromium with a software GPU. Needs
+// build/wasm's test_page.
 import { afterAll, beforeAll, test } from 'vitest';
 import { type Chromium, launchChromium } from '../lib/browsers.ts';
 import { passes } from '../lib/test_page.ts';
@@ -15,21 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-// The table of ops in parts that take minutes: a software GPU takes up to seconds to compile a product's shader, of which each case
-// of them has several. What no part names is the last one.
-const kParts: [string, string[], number][] = [
-  ['products', ['matmul', 'conv1d', 'linear'], 110],
-  ['recurrent layers', ['lstm', 'gru'], 27],
-  ['attention', ['attention'], 16],
-  ['train steps', ['train'], 8],
-];
-const named = kParts.flatMap(([, names]) => names);
-test.each(kParts)('the table of ops: %s', { timeout: kPatience }, (_, names, atLeast) =>
-  passes(browser, options.file, names.map((name) => `*/${name}*__webgpu`).join(':'), atLeast),
-);
-test('the table of ops: all others', { timeout: kPatience }, () =>
-  passes(browser, options.file, `*__webgpu-${named.map((name) => `*/${name}*`).join(':')}`, 269),
-);
 test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', { timeout: kPatience }, (kind) =>
   passes(browser, options.file, `*ForecasterParity.*/${kind}_webgpu`, 3),
 );

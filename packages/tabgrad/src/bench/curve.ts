@@ -4,7 +4,7 @@ import { jobFlops, jobName, type Preset } from './jobs.ts';
 import type { CostFit, Launches } from './protocol.ts';
 import type { About } from './side.ts';
 import { median, ratioInterval, spread, type Spread } from './stats.ts';
-import type { RowResult, SideResult } from './turns.ts';
+import { browserName, type RowResult, type SideResult, timerResolution } from './turns.ts';
 
 /** BENCHMARKS §5, S2. */
 const kMostGradientError = 1e-5;
@@ -58,7 +58,7 @@ export interface CurveTarget {
 }
 
 /** Where and when: what the rows do not tell. */
-export interface CurveHead {
+export interface ResultHead {
   date: string;
   /** 'native', or the browser. */
   runtime: string;
@@ -74,7 +74,21 @@ export interface CurveHead {
   outside: string[] | null;
 }
 
-export interface Curve extends CurveHead {
+/** Of this browser, which tells nothing of its processor. */
+export const browserHead = async (gpu: GpuKind): Promise<ResultHead> => ({
+  date: new Date().toISOString(),
+  runtime: await browserName(),
+  cpu: 'unknown',
+  cores: navigator.hardwareConcurrency,
+  isolated: crossOriginIsolated,
+  timer_resolution_ms: timerResolution(),
+  gpu,
+  power: '',
+  load: null,
+  outside: null,
+});
+
+export interface Curve extends ResultHead {
   schema: typeof kCurveSchema;
   step: string;
   baseline: string;
@@ -86,7 +100,7 @@ export const kCurveSchema = 'tabgrad-curve/2';
 const kStep = 'batch uploaded, forward, cross-entropy, backward, clip by global norm 1.0, AdamW, loss on the host; f32';
 
 export function curveOf(
-  head: CurveHead,
+  head: ResultHead,
   sides: SideResult[],
   results: RowResult[],
   costs: Record<string, CostFit>,

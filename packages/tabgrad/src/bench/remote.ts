@@ -2,8 +2,10 @@
 import { createEngine, type Engine } from '../client.ts';
 import type { CallName, Calls } from '../protocol.ts';
 import type { BuildName } from '../wasm/features.ts';
+import type { CurveTarget, ResultHead } from './curve.ts';
 import type { Preset } from './jobs.ts';
 import type { AblationRow, BenchCalls, DispatchRow } from './protocol.ts';
+import type { About } from './side.ts';
 import type { RemoteSide } from './turns.ts';
 
 export interface OwnRemote extends RemoteSide {
@@ -62,4 +64,32 @@ export async function measureDispatch(
   say('Train and decode steps with parts of the fusing …');
   const ablation = await engine.call('bench.ablation', { device, preset, seconds, quick });
   return { rows, replay, ablation };
+}
+
+/** The result: what `tabgrad bench dispatch` (src/cli/bench/dispatch.cc) writes too; its schema is in bench/README.md. */
+export interface Dispatch extends ResultHead {
+  schema: 'tabgrad-dispatch/2';
+  targets: Pick<CurveTarget, 'id' | 'about'>[];
+  timer: string;
+  kernel: string;
+  rows: DispatchRow[];
+  single_op_over_sequential: number;
+  replay: DispatchMeasured['replay'];
+  ablation: { preset: string; rows: AblationRow[] };
+}
+
+export function dispatchOf(head: ResultHead, about: About, preset: Preset, measured: DispatchMeasured): Dispatch {
+  const { rows, replay, ablation } = measured;
+  const [single, sequential] = rows;
+  return {
+    schema: 'tabgrad-dispatch/2',
+    ...head,
+    targets: [{ id: 'webgpu', about }],
+    timer: 'performance.now()',
+    kernel: 'data[i] += 1 on 256 f32, workgroup 64',
+    rows,
+    single_op_over_sequential: single!.us_median / sequential!.us_median,
+    replay,
+    ablation: { preset: preset.name, rows: ablation },
+  };
 }

@@ -3,15 +3,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import {
-  type AblationRow,
-  type DispatchMeasured,
-  kPresets,
-  loadSide,
-  measureDispatch,
-  ownRemote,
-  timerResolution,
-} from 'tabgrad/bench';
+import { browserHead, type Dispatch, dispatchOf, kPresets, loadSide, measureDispatch, ownRemote } from 'tabgrad/bench';
 import { Alert } from '../../components/alert';
 import { textOf } from '../../engine/engine';
 import { saveAs } from '../../lib/download';
@@ -19,15 +11,10 @@ import { pageTitle, roundNumber } from '../../lib/format';
 import { address } from '../../shell/routes';
 import '../speed/speed.css';
 
-interface Result extends DispatchMeasured {
-  device: string;
-  software: boolean;
-  timerMs: number;
-}
 type State =
   | { state: 'idle' }
   | { state: 'measuring'; doing: string }
-  | { state: 'done'; result: Result }
+  | { state: 'done'; result: Dispatch }
   | { state: 'failed'; error: string };
 
 const now = signal<State>({ state: 'idle' });
@@ -55,8 +42,8 @@ async function measure(part: number): Promise<void> {
       seconds: part * kSeconds,
     };
     const measured = await measureDispatch(remote, plan, about.software, say);
-    const { device, software } = about;
-    now.value = { state: 'done', result: { device, software, timerMs: timerResolution(), ...measured } };
+    const head = await browserHead(about.software ? 'software' : 'hardware');
+    now.value = { state: 'done', result: dispatchOf(head, about, plan.preset, measured) };
   } catch (error) {
     now.value = { state: 'failed', error: textOf(error) };
   } finally {
@@ -98,16 +85,17 @@ export default function DispatchPage() {
   );
 }
 
-function Shown({ result }: { result: Result }) {
-  const { device, software, timerMs, rows, replay, ablation } = result;
-  const [single, sequential] = rows;
+function Shown({ result }: { result: Dispatch }) {
+  const { gpu, targets, rows, replay, ablation } = result;
   return (
     <section aria-label="Results">
       <h2>Microseconds a launch</h2>
       <p class="hint">
-        {device}
-        {software && <span class="wrong"> – a software GPU: a program on the CPU, these are no times of a GPU</span>};
-        the timer’s smallest step is {roundNumber(1000 * timerMs)} µs.
+        {targets[0]!.about!.device}
+        {gpu === 'software' && (
+          <span class="wrong"> – a software GPU: a program on the CPU, these are no times of a GPU</span>
+        )}
+        ; the timer’s smallest step is {roundNumber(1000 * result.timer_resolution_ms)} µs.
       </p>
       <div class="wide" tabIndex={0} role="region" aria-label="Microseconds a launch">
         <table>
@@ -158,10 +146,10 @@ function Shown({ result }: { result: Result }) {
         </table>
       </div>
       <p>
-        A launch that is waited for costs {roundNumber(single!.us_median / sequential!.us_median)} times one of many:
-        what a benchmark of single operations measures is mostly the wait.
+        A launch that is waited for costs {roundNumber(result.single_op_over_sequential)} times one of many: what a
+        benchmark of single operations measures is mostly the wait.
       </p>
-      <Ablation rows={ablation} />
+      <Ablation {...ablation} />
       <div class="actions">
         <button type="button" onClick={() => save(result)}>
           Save as file
@@ -171,10 +159,10 @@ function Shown({ result }: { result: Result }) {
   );
 }
 
-function Ablation({ rows }: { rows: AblationRow[] }) {
+function Ablation({ preset, rows }: Dispatch['ablation']) {
   return (
     <div class="figure">
-      <h3>What fusing is worth, a language model of size {kPreset.name}</h3>
+      <h3>What fusing is worth, a language model of size {preset}</h3>
       <div class="wide" tabIndex={0} role="region" aria-label="What fusing is worth">
         <table>
           <thead>
@@ -207,7 +195,6 @@ function Ablation({ rows }: { rows: AblationRow[] }) {
   );
 }
 
-function save(result: Result): void {
-  const json = { schema: 'tabgrad-dispatch/2', date: new Date().toISOString(), ...result };
-  saveAs('dispatch.json', 'application/json', new TextEncoder().encode(`${JSON.stringify(json, null, 1)}\n`));
+function save(result: Dispatch): void {
+  saveAs('dispatch.json', 'application/json', new TextEncoder().encode(`${JSON.stringify(result, null, 1)}\n`));
 }

@@ -4,7 +4,7 @@
 
 import { signal } from '@preact/signals';
 import {
-  browserName,
+  browserHead,
   costsOf,
   type Curve,
   curveOf,
@@ -15,7 +15,6 @@ import {
   type RowResult,
   runJob,
   type SideResult,
-  timerResolution,
   type Timing,
 } from 'tabgrad/bench';
 import { textOf } from '../../engine/engine';
@@ -100,18 +99,7 @@ export async function measure(plan: Plan): Promise<void> {
     }
     say('Fitting …');
     const costs = await costsOf(results, (steps) => remotes[0]!.engine.call('bench.fit', { steps }));
-    const head = {
-      date: new Date().toISOString(),
-      runtime: await browserName(),
-      cpu: 'unknown', // a browser does not tell
-      cores: navigator.hardwareConcurrency,
-      isolated: crossOriginIsolated,
-      timer_resolution_ms: timerResolution(),
-      gpu: gpuOf(sides),
-      power: '',
-      load: null,
-      outside: null,
-    };
+    const head = await browserHead(gpuOf(sides));
     measuring.value = { state: 'done', curve: curveOf(head, sides, results, costs) };
   } catch (error) {
     measuring.value = { state: 'failed', error: textOf(error) };
