@@ -36,9 +36,9 @@ node_modules: package-lock.json
 bench: build ## the CPU benchmarks, against OpenBLAS
 	@for b in kernels lstm 'curve --no-parity'; do build/native/tabgrad bench $$b || exit 1; done
 
-peers: ## the same train steps in PyTorch on the CPU, at its best (a second root, 2 GB)
+peers: ## the same train steps in PyTorch, on the CPU and with CUDA where it is there, at its best (a second root, 2 GB)
 	@tools/toolchain/setup --list peers
-	@tools/toolchain/run --list peers python3 bench/peers/pytorch_cpu.py --bench lstm,step --seconds 2
+	@tools/toolchain/run --list peers python3 bench/peers/pytorch.py --bench lstm,step --seconds 2
 
 bundle: build ## a folder that runs on any Linux with a Vulkan driver, Chromium and the site included
 	@tools/bundle/make --browser

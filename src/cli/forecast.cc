@@ -46,6 +46,7 @@ int forecast(const ForecastCommand& c) {
 
 void add_forecast(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("forecast", "Forecast the steps after the end of a CSV file with a trained model");
+  sub->footer("For example: tabgrad forecast --model model --csv sales.csv");
   const auto options = std::make_shared<ForecastCommand>();
   sub->add_option("--model", options->model, "Folder that 'train forecast --out' wrote")->type_name("DIR")->required();
   sub->add_option("--csv", options->csv, "The series up to now")->type_name("FILE")->required();

@@ -53,8 +53,11 @@ int run(int argc, char** argv) {
   CLI::App app("tabgrad trains neural networks on this machine, and in browser tabs.", "tabgrad");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  app.footer("For example: tabgrad train forecast --csv sales.csv --target amount --model lstm --out model");
-  app.set_version_flag("--help-flags", list_of_flags(), "List the environment variables that change how it runs");
+  app.set_version_flag("--version", "tabgrad " TABGRAD_VERSION);
+  app.add_flag_callback(
+         "--help-flags", [] { throw CLI::CallForVersion(list_of_flags(), 0); },
+         "List the environment variables that change how it runs")
+      ->trigger_on_parse();
   Command command;
   add_devices(app, command);
   add_plan(app, command);
@@ -66,6 +69,8 @@ int run(int argc, char** argv) {
   add_export(app, command);
   add_generate(app, command);
   add_bench(app, command);
+  app.footer(
+      "For example: tabgrad train forecast --csv sales.csv --target amount --out model");  // after those that would inherit it
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help

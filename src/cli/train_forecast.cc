@@ -279,6 +279,7 @@ class TrainForecast {
 
 void add_train_forecast(CLI::App& train, Command& command) {
   CLI::App* sub = train.add_subcommand("forecast", "Train a forecaster on a CSV file and judge it beside honest baselines");
+  sub->footer("For example: tabgrad train forecast --csv sales.csv --target amount --model lstm --out model");
   const auto common = std::make_shared<Common>();
   const auto options = std::make_shared<ForecastOptions>();
   options->declare(*sub);

@@ -38,6 +38,8 @@ def devices_a_library_that_is_none(folder):
 def devices_help_names_them(folder):
     code, text, _ = tabgrad("train", "forecast", "--help")
     expect(code == 0 and "cpu|webgpu" in text and "dawn|wgpu|PATH" in text, text)
+    code, text, _ = tabgrad("--version")
+    expect(code == 0 and text.startswith("tabgrad "), text)
     code, text, _ = tabgrad("--help-flags")
     expect(code == 0 and all(name in text for name in ("TABGRAD_THREADS", "TABGRAD_WEBGPU", "TABGRAD_CACHE")), text)
 

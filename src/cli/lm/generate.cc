@@ -98,6 +98,7 @@ int generate(const GenerateOptions& o) {
 
 void add_generate(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("generate", "Write text with a trained language model");
+  sub->footer("For example: tabgrad generate --model model --prompt 'Call me '");
   const auto o = std::make_shared<GenerateOptions>();
   sub->add_option("--model", o->model, "Folder that 'train lm --out' wrote, or of a GPT-2 model of Hugging Face's")
       ->type_name("DIR")

@@ -350,6 +350,7 @@ class TrainLm {
 
 void add_train_lm(CLI::App& train, Command& command) {
   CLI::App* sub = train.add_subcommand("lm", "Train a language model on text, from scratch or from a model folder");
+  sub->footer("For example: tabgrad train lm --text book.txt --preset small --out model");
   const auto common = std::make_shared<Common>();
   const auto options = std::make_shared<LmOptions>();
   options->declare(*sub);

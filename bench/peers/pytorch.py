@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""PyTorch on the CPU at its best: the peer of `bench kernels`, `bench lstm` and `bench step`.
+"""PyTorch at its best on the CPU and, where it has CUDA, on a GPU: the peer of `tabgrad bench kernels|lstm|curve`.
 
-What it does:      times matrix products, LSTM train steps and language-model train steps under every combination of
-                   threads, OpenMP wait policy and installed OpenBLAS flavour, each in a process of its own (those are read
-                   when a process starts), eager and compiled, and marks the fastest of each row's name.
+What it does:      times matrix products, LSTM train steps and language-model train steps in f32, and marks the fastest of
+                   each device's rows of one name. On the CPU: every combination of threads, OpenMP wait policy and installed
+                   OpenBLAS flavour, each in a process of its own (those are read when a process starts), eager and compiled.
+                   With CUDA (TF32 off): eager, compiled, and the compiled step captured in one CUDA graph; there losses
+                   stay on the device for 20 steps, then are waited for together, so that nothing waits needlessly.
 What it does not:  compare with tabgrad, or trust a busy machine: it reports the load average beside the figures.
 
-Usage: pytorch_cpu.py [--bench gemm,lstm,step] [--threads 1,2] [--presets small,…] [--seconds 8] [--no-compile] [--json FILE]
+Usage: pytorch.py [--device cpu,cuda] [--bench gemm,lstm,step] [--threads 1,2] [--presets small,…] [--seconds 8] [--no-compile]
+                  [--json FILE]
 
-Rows: {bench, name, peer, threads, wait, blas, compiled, ms_median, p10, p90, n, gflops, best}; times in milliseconds.
+Rows: {bench, name, peer, form, threads, wait, blas, ms_median, p10, p90, n, gflops, best}; times in milliseconds of a step.
 Names: gemm "FORM/MxNxK", C (M,N) with inner dimension K; form nn is A·B, nt A·Bᵀ, tn Aᵀ·B (forward, dX and dW of a layer).
 lstm "units/T/features/batch". step "PRESET".
 """
@@ -26,20 +29,27 @@ PRESETS = {  # layers, width, heads, context, batch
     "tiny": (2, 48, 3, 32, 16), "small": (3, 96, 3, 64, 16), "medium": (4, 128, 4, 96, 16),
     "large": (6, 192, 6, 128, 12), "xl": (8, 256, 8, 128, 8)}
 LSTMS = ((32, 24, 1, 32), (128, 48, 8, 64))
-SQUARES = (512, 1024, 2048)
+SQUARES = {"cpu": (512, 1024, 2048), "cuda": (1024, 2048, 4096)}
+BURST = {"cpu": 1, "cuda": 20}  # steps between two waits
 VOCABULARY = 256
 BLAS_FOLDERS = "/usr/lib/*-linux-*/openblas-{}"
 
 
-def measure(step, seconds, warm_up=5, least=10, most=200):
-    """Milliseconds of each call of `step` after the warm-up, for about `seconds`."""
-    for _ in range(warm_up):
+def measure(args, step, seconds, warm_up=5, least=10, most=200):
+    """Milliseconds of a call of `step` after the warm-up, for about `seconds`; with CUDA the mean of each burst."""
+    import torch
+    wait = torch.cuda.synchronize if args.device == "cuda" else lambda: None
+    burst = BURST[args.device]
+    for _ in range(warm_up * burst):
         step()
+    wait()
     times, end = [], time.perf_counter() + seconds
     while len(times) < least or (len(times) < most and time.perf_counter() < end):
         start = time.perf_counter()
-        step()
-        times.append((time.perf_counter() - start) * 1e3)
+        for _ in range(burst):
+            step()
+        wait()
+        times.append((time.perf_counter() - start) * 1e3 / burst)
     tenths = statistics.quantiles(times, n=10)
     return {"ms_median": statistics.median(times), "p10": tenths[0], "p90": tenths[-1], "n": len(times)}
 
@@ -47,10 +57,10 @@ def measure(step, seconds, warm_up=5, least=10, most=200):
 # ---- what is timed (in a child process) -----------------------------------------------------------------------------
 
 
-def gemm_shapes(presets):
+def gemm_shapes(args):
     """(M, N, K) of each distinct product in the presets' forward passes, after the squares."""
-    shapes = [(n, n, n) for n in SQUARES]
-    for preset in presets:
+    shapes = [(n, n, n) for n in SQUARES[args.device]]
+    for preset in args.presets:
         _, d, _, context, batch = PRESETS[preset]
         rows = context * batch
         shapes += [(rows, 3 * d, d), (rows, d, d), (rows, 4 * d, d), (rows, d, 4 * d), (rows, VOCABULARY, d)]
@@ -59,34 +69,67 @@ def gemm_shapes(presets):
 
 def bench_gemm(args):
     import torch
-    for m, n, k in gemm_shapes(args.presets):
+    for m, n, k in gemm_shapes(args):
         # The three products of one layer y = x·W with x (M,K), W (K,N): y, dx = dy·Wᵀ, dW = xᵀ·dy.
-        x, w, dy = torch.randn(m, k), torch.randn(k, n), torch.randn(m, n)
-        y, dx, dw = torch.empty(m, n), torch.empty(m, k), torch.empty(k, n)
+        x, w, dy = (torch.randn(*dims, device=args.device) for dims in ((m, k), (k, n), (m, n)))
+        y, dx, dw = (torch.empty(*dims, device=args.device) for dims in ((m, n), (m, k), (k, n)))
         forms = {f"nn/{m}x{n}x{k}": lambda: torch.mm(x, w, out=y), f"nt/{m}x{k}x{n}": lambda: torch.mm(dy, w.t(), out=dx),
                  f"tn/{k}x{n}x{m}": lambda: torch.mm(x.t(), dy, out=dw)}
         for name, product in forms.items():
-            row = measure(product, min(args.seconds, 1.0))
+            row = measure(args, product, min(args.seconds, 1.0))
             yield {"name": name, **row, "gflops": 2e-6 * m * n * k / row["ms_median"]}
 
 
-def train_step(parameters, loss_of, weight_decay, betas):
+def train_step(args, parameters, loss_of, batches, weight_decay, betas):
     """One step as a user of PyTorch writes it at its best: fused AdamW, clipping, gradients set to none."""
     import torch
     parameters = list(parameters)
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=3e-4, betas=betas, fused=True)
+    graph = args.form == "graph"
+    optimizer = torch.optim.AdamW(groups, lr=3e-4, betas=betas, fused=True, capturable=graph)
+    if args.device == "cuda":
+        batches = [tuple(part.pin_memory() for part in batch) for batch in batches]
+    batches = itertools.cycle(batches)
+    at = tuple(part.to(args.device) for part in next(batches))  # where a batch is for every step
 
-    def step():
+    def update():
+        loss = loss_of(*at)
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
-        return loss.item()
+        return loss.detach()
+
+    run = captured(update) if graph else update
+
+    def step():
+        for to, part in zip(at, next(batches)):
+            to.copy_(part, non_blocking=True)
+        loss = run()
+        return loss.item() if args.device == "cpu" else loss
 
     return step
+
+
+def captured(update):
+    """`update` as one CUDA graph, after the calls in a side stream that a capture asks for."""
+    import torch
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(5):
+            update()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = update()
+
+    def replay():
+        graph.replay()
+        return loss
+
+    return replay
 
 
 def bench_lstm(args):
@@ -102,10 +145,11 @@ def bench_lstm(args):
             return self.head(self.lstm(x)[0][:, -1])
 
     for units, t, features, batch in LSTMS:
-        model = Forecaster(features, units)
-        x, y = torch.randn(batch, t, features), torch.randn(batch, 1)
-        step = train_step(model.parameters(), lambda: nn.functional.mse_loss(model(x), y), 0.01, (0.9, 0.999))
-        yield {"name": f"{units}/{t}/{features}/{batch}", **measure(step, args.seconds, warm_up=20)}
+        model = Forecaster(features, units).to(args.device)
+        batches = [(torch.randn(batch, t, features), torch.randn(batch, 1)) for _ in range(8)]
+        loss_of = lambda x, y: nn.functional.mse_loss(model(x), y)  # noqa: E731
+        step = train_step(args, model.parameters(), loss_of, batches, 0.01, (0.9, 0.999))
+        yield {"name": f"{units}/{t}/{features}/{batch}", **measure(args, step, args.seconds, warm_up=20)}
 
 
 def make_gpt(layers, d, heads, context):
@@ -154,17 +198,12 @@ def bench_step(args):
     for preset in args.presets:
         layers, d, heads, context, batch = PRESETS[preset]
         torch.manual_seed(0)
-        model = make_gpt(layers, d, heads, context)
-        batches = itertools.cycle(torch.randint(VOCABULARY, (16, batch, context + 1)))
-        run = torch.compile(model) if args.compiled else model
-
-        def loss_of():
-            ids = next(batches)
-            return run(ids[:, :-1], ids[:, 1:])
-
-        step = train_step(model.parameters(), loss_of, 0.1, (0.9, 0.95))
+        model = make_gpt(layers, d, heads, context).to(args.device)
+        batches = [(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in torch.randint(VOCABULARY, (16, batch, context + 1))]
+        run = model if args.form == "eager" else torch.compile(model)
+        step = train_step(args, model.parameters(), run, batches, 0.1, (0.9, 0.95))
         parameters = sum(p.numel() for p in model.parameters())
-        yield {"name": preset, "parameters": parameters, **measure(step, args.seconds)}
+        yield {"name": preset, "parameters": parameters, **measure(args, step, args.seconds)}
 
 
 BENCHES = {"gemm": bench_gemm, "lstm": bench_lstm, "step": bench_step}
@@ -173,9 +212,10 @@ BENCHES = {"gemm": bench_gemm, "lstm": bench_lstm, "step": bench_step}
 def child(args):
     import torch
     torch.set_num_threads(args.threads[0])
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.manual_seed(0)
     for row in BENCHES[args.child](args):
-        print(json.dumps({"bench": args.child, "compiled": args.compiled, **row}), flush=True)
+        print(json.dumps({"bench": args.child, "form": args.form, **row}), flush=True)
     return 0
 
 
@@ -192,34 +232,46 @@ def blas_flavours():
     return found or {"default": ""}
 
 
-def combinations(args):
-    for threads, (blas, folder) in itertools.product(args.threads, blas_flavours().items()):
-        for wait in ("passive",) if threads == 1 else ("passive", "active"):  # one thread waits for nobody
-            yield threads, wait, blas, folder
+def combinations(args, bench):
+    """(device, form, threads, wait, blas, folder)"""
+    compiled = ["compiled"] if bench == "step" and not args.no_compile else []
+    for device in args.device:
+        if device == "cuda":
+            for form in ["eager", *compiled, *(["graph"] if bench != "gemm" else [])]:
+                yield device, form, 1, "passive", "cublas", ""
+            continue
+        for threads, (blas, folder) in itertools.product(args.threads, blas_flavours().items()):
+            for wait in ("passive",) if threads == 1 else ("passive", "active"):  # one thread waits for nobody
+                for form in ["eager", *compiled]:
+                    yield device, form, threads, wait, blas, folder
 
 
-def run_child(args, bench, threads, wait, blas, folder, compiled):
+def run_child(args, bench, device, form, threads, wait, blas, folder):
     """Its rows, and the end of its error output if it failed."""
-    command = [sys.executable, __file__, "--child", bench, "--threads", str(threads), "--seconds", str(args.seconds),
-               "--presets", ",".join(args.presets)] + (["--compiled"] if compiled else [])
+    command = [sys.executable, __file__, "--child", bench, "--device", device, "--form", form, "--threads", str(threads),
+               "--seconds", str(args.seconds), "--presets", ",".join(args.presets)]
     env = os.environ | {"OMP_WAIT_POLICY": wait, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     if folder:
         env["LD_LIBRARY_PATH"] = folder
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=3600)
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     for row in rows:
-        row |= {"peer": "pytorch-cpu", "threads": threads, "wait": wait, "blas": blas}
+        row |= {"peer": f"pytorch-{device}", "threads": threads, "wait": wait, "blas": blas}
     return rows, "" if done.returncode == 0 else done.stderr.strip()[-400:] or f"exit {done.returncode}"
+
+
+def key_of(row):
+    return row["peer"], row["bench"], row["name"]
 
 
 def mark_best(rows):
     best = {}
     for row in rows:
-        key = row["bench"], row["name"]
+        key = key_of(row)
         if key not in best or row["ms_median"] < best[key]["ms_median"]:
             best[key] = row
     for row in rows:
-        row["best"] = row is best[row["bench"], row["name"]]
+        row["best"] = row is best[key_of(row)]
 
 
 def cpu_name():
@@ -232,7 +284,8 @@ def cpu_name():
 
 def main():
     words = lambda text: text.split(",")  # noqa: E731
-    parser = argparse.ArgumentParser(description="PyTorch CPU at its best threads, wait policy and BLAS.")
+    parser = argparse.ArgumentParser(description="PyTorch at its best, on the CPU and with CUDA.")
+    parser.add_argument("--device", type=words, default=None, help="cpu, cuda (default: those that are there)")
     parser.add_argument("--bench", type=words, default=list(BENCHES))
     parser.add_argument("--threads", type=lambda text: [int(n) for n in text.split(",")], default=[1, os.cpu_count() or 1])
     parser.add_argument("--presets", type=words, default=["small", "medium", "large", "xl"])
@@ -240,35 +293,40 @@ def main():
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--child", choices=list(BENCHES), help=argparse.SUPPRESS)
-    parser.add_argument("--compiled", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--form", default="eager", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if unknown := [b for b in args.bench if b not in BENCHES] + [p for p in args.presets if p not in PRESETS]:
         parser.error(f"unknown: {', '.join(unknown)}")
     args.threads = sorted(set(args.threads))
     if args.child:
+        args.device = args.device[0]
         return child(args)
 
     import torch
+    args.device = args.device or ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    if unknown := set(args.device) - set(BURST):
+        parser.error(f"unknown: {', '.join(unknown)}")
     load = os.getloadavg()[0]
     print(f"PyTorch {torch.__version__}, {cpu_name()}, {os.cpu_count()} cores, load {load:.1f} at the start", file=sys.stderr)
     rows, notes = [], []
     for bench in args.bench:
-        for combination in combinations(args):
-            for compiled in (False,) if bench != "step" or args.no_compile else (False, True):
-                more, problem = run_child(args, bench, *combination, compiled)
-                label = " ".join([bench, *map(str, combination[:3]), "compiled" if compiled else "eager"])
-                print(f"{label}: {len(more)} rows {problem}", file=sys.stderr)
-                rows += more
-                if problem:
-                    notes.append(f"{label}: {problem}")
+        for combination in combinations(args, bench):
+            more, problem = run_child(args, bench, *combination)
+            label = " ".join([bench, *map(str, combination[:5])])
+            print(f"{label}: {len(more)} rows {problem}", file=sys.stderr)
+            rows += more
+            if problem:
+                notes.append(f"{label}: {problem}")
     mark_best(rows)
     for row in rows:
         if row["best"]:
             rate = f"{row['gflops']:8.1f} GFLOP/s" if "gflops" in row else ""
-            print(f"{row['bench']:5} {row['name']:18} {row['ms_median']:9.3f} ms  [{row['p10']:.3f}, {row['p90']:.3f}] n {row['n']:3}  "
-                  f"{row['threads']} threads {row['wait']:7} {row['blas']} {'compiled' if row['compiled'] else 'eager'} {rate}")
+            cpu = f" {row['threads']} threads {row['wait']} {row['blas']}" if row["peer"] == "pytorch-cpu" else ""
+            print(f"{row['peer']:12} {row['bench']:5} {row['name']:18} {row['ms_median']:9.3f} ms  [{row['p10']:.3f}, {row['p90']:.3f}] "
+                  f"n {row['n']:3}  {row['form']}{cpu} {rate}")
     if args.json:
-        about = {"peer": f"pytorch-cpu {torch.__version__}", "host": cpu_name(), "cores": os.cpu_count(), "load_at_start": load,
+        gpu = torch.cuda.get_device_name() if "cuda" in args.device else ""
+        about = {"peer": f"pytorch {torch.__version__}", "host": cpu_name(), "gpu": gpu, "cuda": torch.version.cuda or "", "cores": os.cpu_count(), "load_at_start": load,
                  "load_at_end": os.getloadavg()[0], "notes": notes}
         args.json.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     return 0 if rows else 1
