@@ -242,6 +242,7 @@ void LmSession::train(const Json& patch, bool from_model, const std::string& dev
   job_ = std::make_unique<LmJob>(corpus_, tokenizer_, settings, options_on(device),
                                  from_model ? &opened_->model.weights : nullptr);
   describe(job_->settings(), job_->parameters(), job_->session().program(), reply);
+  reply.json["initialHash"] = job_->initial_hash();
 }
 
 void LmSession::restore(std::string_view bytes, bool ended, const std::string& device, Reply& reply) {

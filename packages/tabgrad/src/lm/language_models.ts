@@ -224,7 +224,7 @@ export class LanguageModels {
     // The tokenizer of a file or of a model is kept with the run, as a file.
     const kept = corpus.tokenizer === 'model' ? 'file' : corpus.tokenizer;
     const args = { settings: { ...settings, tokenizer: kept }, from, device: device.device };
-    const plan = await this.#ask<LmPlan>('lm.train', args);
+    const { initialHash, ...plan } = await this.#ask<LmPlan & { initialHash: string }>('lm.train', args);
     const facts: LmRunFacts = {
       run: newRunId(),
       texts: texts.map(({ name }) => name),
@@ -236,7 +236,7 @@ export class LanguageModels {
     const unlock = store ? await lockRun(facts.run) : () => {};
     const host = { engine: this.#host.engine(), store: await this.#keep(facts.run, kept, store), unlock };
     this.#begin(facts, host, { seconds: 0, msPerStep: 0 }, sampleSeconds, null).start();
-    return { facts, plan, device };
+    return { facts, plan, device, initialHash };
   }
 
   #begin(

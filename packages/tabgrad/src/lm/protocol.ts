@@ -239,7 +239,8 @@ export interface LmCalls {
   /** from: goes on from the opened model's weights. Replies when the run is set up. */
   'lm.train': [
     { settings: DeepPartial<LmSettings>; from: boolean; device: DeviceChoice; sampleSeconds: number },
-    { facts: LmRunFacts; plan: LmPlan; device: DeviceUse },
+    /** initialHash: of the weights before the first step, the same on every target for a seed. */
+    { facts: LmRunFacts; plan: LmPlan; device: DeviceUse; initialHash: string },
   ];
   'lm.pause': [Record<string, never>, null];
   'lm.resume': [Record<string, never>, null];
