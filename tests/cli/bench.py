@@ -84,6 +84,12 @@ def dispatch_counts_every_launch(folder):
 def kernels_and_lstm_have_rows(folder):
     kernels, _ = result(folder / "k.json", "kernels", "--threads", "1", "--only", "lstm forward 32")
     expect(len(kernels["rows"]) == 1 and kernels["rows"][0]["gflops"] > 0, kernels)
+    rows = ("kernels", "--targets", "webgpu", "--only", "softmax 1536x192")
+    if software_gpu():
+        code, _, err = tabgrad("bench", *rows)
+        expect(code != 0 and "software adapter" in err, err)
+        kernels, out = result(folder / "g.json", *rows, "--allow-software")
+        expect(kernels["gpu"] == "software" and "NO GPU" in out and kernels["rows"][0]["gbytes_per_s"] > 0, (kernels, out))
     lstm, _ = result(folder / "l.json", "lstm", "--targets", "cpu", "--seconds", "0.2")
     expect([row["name"] for row in lstm["rows"]] == ["32/24/1/32", "128/48/8/64"], lstm)
 

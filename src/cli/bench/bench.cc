@@ -44,15 +44,19 @@ BenchTarget webgpu_target(const BenchOptions& o, const webgpu::AdapterFacts& a) 
 
 }  // namespace
 
+void add_gpu_options(CLI::App& app, BenchOptions& o) {
+  app.add_option("--webgpu", o.common.webgpu, "WebGPU's library: dawn, wgpu or a path; what is found otherwise")
+      ->type_name("LIBRARY");
+  app.add_flag("--allow-software", o.allow_software, "Measure a software adapter too, which is no GPU: for tests");
+}
+
 void add_bench_options(CLI::App& app, BenchOptions& o) {
   app.add_option("--json", o.common.json, "Also write the result as JSON to FILE; - is standard output")->type_name("FILE");
   app.add_option("--threads", o.common.threads, "CPU threads; 0 means TABGRAD_THREADS, or all cores")
       ->check(CLI::Range(0, 256))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--webgpu", o.common.webgpu, "WebGPU's library: dawn, wgpu or a path; what is found otherwise")
-      ->type_name("LIBRARY");
-  app.add_flag("--allow-software", o.allow_software, "Measure a software adapter too, which is no GPU: for tests");
+  add_gpu_options(app, o);
 }
 
 void add_targets_option(CLI::App& app, BenchOptions& o) {

@@ -16,7 +16,9 @@ struct BenchOptions {
   bool allow_software = false;
   std::vector<std::string> targets;  // none: cpu, and webgpu where there is a GPU
 };
-// --json, --threads, --webgpu, --allow-software.
+// --webgpu, --allow-software
+void add_gpu_options(CLI::App& app, BenchOptions& options);
+// --json, --threads, and those.
 void add_bench_options(CLI::App& app, BenchOptions& options);
 // --targets
 void add_targets_option(CLI::App& app, BenchOptions& options);

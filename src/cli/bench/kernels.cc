@@ -1,5 +1,5 @@
-// tabgrad bench kernels: the CPU target's kernels at the presets' shapes; matrix products against OpenBLAS in the same process, where
-// the machine has it. See timing.h for how it is timed.
+// tabgrad bench kernels: kernels at the presets' shapes. The CPU's matrix products beside OpenBLAS in the same process, where the
+// machine has it (timing.h says how that is timed); WebGPU's in gpu_kernels.cc.
 #include <CLI/CLI.hpp>
 #include <cmath>
 
@@ -184,8 +184,7 @@ struct KernelOptions : cli::BenchOptions {
   std::string only;
 };
 
-int run(const KernelOptions& o) {
-  Report report(cli::is_stdout(o.common.json) ? stderr : stdout);
+void cpu_rows(Report& report, const KernelOptions& o) {
   for (const int threads : o.threads.empty() ? std::vector<int>{1, ThreadPool(0).threads()} : o.threads) {
     ThreadPool pool(threads);
     const OpenBlas peer(threads);
@@ -198,9 +197,23 @@ int run(const KernelOptions& o) {
     optimizers(c);
     recurrent_rows(c);
   }
+}
+
+int run(const KernelOptions& o) {
+  const std::vector<cli::BenchTarget> targets = cli::open_targets(o);
+  Report report(cli::is_stdout(o.common.json) ? stderr : stdout);
+  for (const cli::BenchTarget& t : targets) {
+    report.begin(t.id);
+    if (t.id == "cpu") {
+      cpu_rows(report, o);
+    } else {
+      report.say(t.heading());
+      gpu_kernel_rows(report, t.options, o.only);
+    }
+  }
   if (o.common.json.empty()) return cli::kOk;
-  Json json = cli::result_head("tabgrad-kernels/1", {});
-  json["instruction_set"] = instruction_set();
+  Json json = cli::result_head("tabgrad-kernels/2", targets);
+  for (const cli::BenchTarget& t : targets) json["targets"].push_back({{"id", t.id}, {"about", t.about}});
   json["rows"] = report.json();
   cli::write_output(o.common.json, json.dump(1) + "\n");
   return cli::kOk;
@@ -212,14 +225,16 @@ int run(const KernelOptions& o) {
 namespace tabgrad::cli {
 
 void add_bench_kernels(CLI::App& bench, Command& command) {
-  CLI::App* sub =
-      bench.add_subcommand("kernels", "The CPU's kernels at the presets' shapes, beside OpenBLAS where there is one");
+  CLI::App* sub = bench.add_subcommand(
+      "kernels", "Kernels at the presets' shapes: the CPU's, beside OpenBLAS where there is one, and a GPU's");
   const auto o = std::make_shared<tabgrad::bench::KernelOptions>();
   sub->add_option("--json", o->common.json, "Also write the result as JSON to FILE; - is standard output")->type_name("FILE");
   sub->add_option("--threads", o->threads, "CPU threads, by comma [1 and all cores]")
       ->check(CLI::Range(1, 256))
       ->delimiter(',')
       ->type_name("LIST");
+  add_gpu_options(*sub, *o);
+  add_targets_option(*sub, *o);
   sub->add_option("--only", o->only, "Kernels whose name has this in it")->type_name("TEXT");
   sub->callback([&command, o] { command = [o] { return tabgrad::bench::run(*o); }; });
 }

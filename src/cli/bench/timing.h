@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "engine/engine.h"
 #include "tensor/philox.h"
 #include "train/json_fields.h"
 
@@ -98,7 +99,7 @@ class OpenBlas {
 struct Row {
   std::string name;
   std::int64_t m = 0, n = 0, k = 0;
-  int threads = 1;
+  int threads = 1;  // 0: on a GPU
   Timing time;
   double gflops = 0, gbytes = 0;   // a second; 0 where the other one is the measure
   double peer_gflops = 0, ratio = 0;  // ours / peer's
@@ -111,17 +112,19 @@ class Report {
     std::fprintf(out_, "%-34s %3s %10s %10s %10s %9s %8s %8s %6s\n", "kernel", "thr", "ms median", "p10", "p90", "GFLOP/s",
                  "GB/s", "peer", "ratio");
   }
+  void begin(const std::string& target) { target_ = target; }
   void add(const Row& r) {
     std::fprintf(out_, "%-34s %3d %10.4f %10.4f %10.4f %9.1f %8.1f %8.1f %6.2f\n", r.name.c_str(), r.threads, r.time.median,
                  r.time.p10, r.time.p90, r.gflops, r.gbytes, r.peer_gflops, r.ratio);
     std::fflush(out_);
-    rows_.push_back(r);
+    rows_.push_back({target_, r});
   }
   void say(const std::string& line) { std::fprintf(out_, "-- %s\n", line.c_str()); }
   Json json() const {
     Json rows = Json::array();
-    for (const Row& r : rows_)
+    for (const auto& [target, r] : rows_)
       rows.push_back({{"name", r.name},
+                      {"target", target},
                       {"m", r.m},
                       {"n", r.n},
                       {"k", r.k},
@@ -138,7 +141,8 @@ class Report {
 
  private:
   std::FILE* out_;
-  std::vector<Row> rows_;
+  std::string target_;  // of the rows to come
+  std::vector<std::pair<std::string, Row>> rows_;
 };
 
 // What the families of kernels are given.
@@ -153,5 +157,7 @@ struct KernelBench {
 };
 // The LSTM's and GRU's sequences, forward and backward (recurrent.cc).
 void recurrent_rows(KernelBench& c);
+// WebGPU's (gpu_kernels.cc). Throws Error where the adapter has no clock for it.
+void gpu_kernel_rows(Report& report, const SessionOptions& options, const std::string& only);
 
 }  // namespace tabgrad::bench

@@ -43,6 +43,8 @@ class WebgpuBackend final : public Backend {
 
   ~WebgpuBackend() override {
     if (profile_) print_profile();
+    for (const Slot& slot : ring_) // the answers to mappings under way are written into slots
+      if (slot.pending) device_->wait(&slot.answer.done);
     for (auto& [name, e] : entries_) {
       for (Step& s : e.steps) api_.BindGroupRelease(s.bind_group);
       if (e.queries) api_.QuerySetRelease(e.queries);
@@ -108,17 +110,21 @@ class WebgpuBackend final : public Backend {
   }
 
   void run(const std::string& entry) override {
-    const auto found = entries_.find(entry);
-    if (found == entries_.end()) fail("[run] the Program has no entry point '", entry, "'");
-    device_->check();
-    if (uniforms_changed_) api_.QueueWriteBuffer(device_->queue(), uniform_buffer_, 0, uniforms_.data(), uniforms_.size() * 4);
-    uniforms_changed_ = false;
+    Prepared& p = ready(entry);
     if (profile_) {
-      run_profiled(found->second);
+      keep_best(p, run_timed(p));
     } else {
-      run_steps(found->second);
+      run_steps(p);
     }
     device_->check();
+  }
+
+  std::vector<double> run_timed(const std::string& entry) override {
+    if (!device_->has_timestamps()) return {};
+    Prepared& p = ready(entry);
+    std::vector<double> seconds = run_timed(p);
+    device_->check();
+    return seconds;
   }
 
   const Program& program() const override { return program_; }
@@ -408,9 +414,19 @@ class WebgpuBackend final : public Backend {
     return places_[found->second];
   }
 
-  // ---- TABGRAD_DEBUG=2: a pass of its own for each launch, with timestamps -------------------------------------------------
+  // An entry point with the uniforms written, to be run.
+  Prepared& ready(const std::string& entry) {
+    const auto found = entries_.find(entry);
+    if (found == entries_.end()) fail("[run] the Program has no entry point '", entry, "'");
+    device_->check();
+    if (uniforms_changed_) api_.QueueWriteBuffer(device_->queue(), uniform_buffer_, 0, uniforms_.data(), uniforms_.size() * 4);
+    uniforms_changed_ = false;
+    return found->second;
+  }
 
-  void run_profiled(Prepared& p) {
+  // ---- a pass of its own for each launch, with timestamps; TABGRAD_DEBUG=2 prints them ------------------------------------
+
+  std::vector<double> run_timed(Prepared& p) {
     const auto n = static_cast<std::uint32_t>(p.steps.size());
     constexpr std::uint32_t kBatch = 1024;  // launches: a query set holds at most 4096 queries
     if (!p.queries) {
@@ -423,7 +439,7 @@ class WebgpuBackend final : public Backend {
       allocations_.push_back(make_buffer(16ull * kBatch, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst));
       resolved_staging_ = allocations_.back();
     }
-    ++p.runs;
+    std::vector<double> seconds(n);
     for (std::uint32_t first = 0; first < n; first += kBatch) {
       const std::uint32_t count = std::min(kBatch, n - first);
       WGPUCommandEncoder encoder = api_.DeviceCreateCommandEncoder(device_->get(), nullptr);
@@ -445,13 +461,17 @@ class WebgpuBackend final : public Backend {
       submit(encoder);
       std::vector<std::uint64_t> times(2ull * count);
       read_mapped(resolved_staging_, 16ull * count, times.data());
-      for (std::uint32_t i = 0; i < count; ++i) {
-        const double s = static_cast<double>(times[2 * i + 1] - times[2 * i]) * 1e-9;
-        double& best = p.seconds[first + i];
-        best = p.runs == 1 ? s : std::min(best, s);
-      }
+      for (std::uint32_t i = 0; i < count; ++i)
+        seconds[first + i] = static_cast<double>(times[2 * i + 1] - times[2 * i]) * 1e-9;
     }
     map_ring();
+    return seconds;
+  }
+
+  static void keep_best(Prepared& p, const std::vector<double>& seconds) {
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      p.seconds[i] = p.runs == 0 ? seconds[i] : std::min(p.seconds[i], seconds[i]);
+    ++p.runs;
   }
 
   void print_profile() const {
