@@ -138,7 +138,8 @@ export function curveFrom(json: string, source: string): Curve {
 
 /** What a link can hold: all but single steps, losses and launches. */
 function short(curve: Curve): Curve {
-  const digits = (value: number) => Number(value.toPrecision(4));
+  // So many that what is shown, with three of them at most, is nearly always the same.
+  const digits = (value: number) => Number(value.toPrecision(6));
   const rounded = JSON.parse(
     JSON.stringify(curve, (_, v: unknown) => (typeof v === 'number' ? digits(v) : v)),
   ) as Curve;
