@@ -15,7 +15,7 @@ Caps webgl_caps() {
   caps.in_place = false;
   caps.update_in_place = false;
   caps.max_inputs = 16;  // MAX_TEXTURE_IMAGE_UNITS and MAX_DRAW_BUFFERS are at least these (WebGL 2, table 6.2)
-  caps.max_outputs = 4;
+  caps.max_outputs = 8;
   caps.max_args = 20;
   // WebGL grants 2048; nearly every device takes this, which is enough for tensors of 256 MiB.
   caps.max_texture_dim = 4096;

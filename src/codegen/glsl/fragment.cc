@@ -8,6 +8,8 @@
 namespace tabgrad::codegen {
 namespace {
 
+constexpr std::int64_t kExactInFloats = std::int64_t{1} << 24;
+
 bool calls(const std::string& text, const std::string& function) { return text.find(function + "(") != std::string::npos; }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -52,6 +54,13 @@ std::string place(const TextureShape& shape, const std::string& i) {
   return "ivec2(" + i + " & " + num(shape.width - 1) + ", " + i + " >> " + num(shift) + ")";
 }
 
+// The middle of the texel, for a sampler. Columns are exact; rows err by 2^-11 of one at most.
+std::string middle(const TextureShape& shape, const std::string& row) {
+  const float column = 1.0f / static_cast<float>(shape.width);
+  return "vec2(column - " + row + " + " + number(0.5f * column) + ", (" + row + " + 0.5) * " +
+         number(1.0f / static_cast<float>(shape.height)) + ")";
+}
+
 }  // namespace
 
 std::size_t Fragment::input(int arg) {
@@ -64,7 +73,10 @@ std::size_t Fragment::input(int arg) {
 }
 
 std::string Fragment::texel(int arg, const std::string& i) {
-  return "texel" + num(static_cast<std::int64_t>(input(arg))) + "(" + i + ")";
+  const std::size_t k = input(arg);
+  const TextureShape shape = texture_shape(inputs_[k].elements);
+  const bool sampled = uniform_flow && shape.width > 1 && shape.width * shape.height <= kExactInFloats;
+  return (sampled ? "sample" : "texel") + num(static_cast<std::int64_t>(k)) + "(" + i + ")";
 }
 
 std::string Fragment::element(int arg, const std::string& e) {
@@ -103,10 +115,13 @@ Pass Fragment::made(const std::string& name, const std::string& guard) const {
   if ((code + guard).find("tg_index") != std::string::npos) text += "uniform highp int tg_index;\n";
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     const std::string n = num(static_cast<std::int64_t>(k)), sampler = "t" + n;
-    const std::string fetch = "texelFetch(" + sampler + ", " + place(texture_shape(inputs_[k].elements), "i") + ", 0)";
+    const TextureShape shape = texture_shape(inputs_[k].elements);
     const bool elements = calls(code, "element" + n);
     text += "uniform sampler2D " + sampler + ";\n";
-    if (elements || calls(code, "texel" + n)) text += "vec4 texel" + n + "(int i) { return " + fetch + "; }\n";
+    if (elements || calls(code, "texel" + n)) text += "vec4 texel" + n + "(int i) { return texelFetch(" + sampler + ", " + place(shape, "i") + ", 0); }\n";
+    if (calls(code, "sample" + n))
+      text += "vec4 sample" + n + "(int i) {\nfloat column = float(i) * " + number(1.0f / static_cast<float>(shape.width)) +
+              ", row = floor(column);\nreturn texture(" + sampler + ", " + middle(shape, "row") + ");\n}\n";
     if (elements) text += "float element" + n + "(int e) { return texel" + n + "(e >> 2)[e & 3]; }\n";
     pass.args.push_back(inputs_[k].arg);
     pass.shader.args.push_back({false, inputs_[k].elements});
