@@ -14,6 +14,17 @@
 #endif
 
 namespace tabgrad {
+namespace {
+
+WebGlLimits webgl_limits() {
+#ifdef __EMSCRIPTEN__
+  return page_webgl_limits();
+#else
+  return {};
+#endif
+}
+
+}  // namespace
 
 Session::Session(std::unique_ptr<Backend> backend, std::shared_ptr<ThreadPool> pool)
     : pool_(std::move(pool)), backend_(std::move(backend)) {}
@@ -70,7 +81,7 @@ std::vector<std::string> Session::names(BufferRole role) const {
 Caps device_caps(const SessionOptions& options) {
   if (options.device != "cpu" && options.device != "webgpu" && options.device != "webgl")
     fail("device '", options.device, "' is not known; this build has: cpu, webgpu, webgl");
-  Caps caps = options.device == "cpu" ? cpu_caps() : options.device == "webgpu" ? webgpu_caps() : webgl_caps();
+  Caps caps = options.device == "cpu" ? cpu_caps() : options.device == "webgpu" ? webgpu_caps() : webgl_caps(webgl_limits());
   if (options.max_texture_dim > 0) caps.max_texture_dim = options.max_texture_dim;
   if (options.max_outputs > 0) caps.max_outputs = options.max_outputs;
   if (!options.claim || flags::noclaim()) {

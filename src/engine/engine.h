@@ -18,11 +18,11 @@ namespace tabgrad {
 struct SessionOptions {
   std::string device = "cpu";                    // or "webgpu", "webgl"
   std::string webgpu{};                          // its library: "dawn", "wgpu", a path; "": TABGRAD_WEBGPU, or what is found
-  int max_texture_dim = 0, max_outputs = 0;      // of webgl, for tests of smaller devices; 0: what nearly all have
-  int threads = 0;                               // 0: TABGRAD_THREADS or all cores
-  std::shared_ptr<ThreadPool> pool{};            // in place of threads: for sessions that never run at the same time
+  int max_texture_dim = 0, max_outputs = 0;  // of webgl, for tests of other devices; 0: the page's, or what nearly all have
+  int threads = 0;  // 0: TABGRAD_THREADS or all cores
+  std::shared_ptr<ThreadPool> pool{};  // in place of threads: for sessions that never run at the same time
   bool fuse = true, claim = true, arena = true;  // also switched off by TABGRAD_NOFUSE, _NOCLAIM, _NOARENA
-  std::optional<Composite> claim_alone{};        // of all composites only this one may be claimed: for ablations
+  std::optional<Composite> claim_alone{};  // of all composites only this one may be claimed: for ablations
 };
 
 class Session {

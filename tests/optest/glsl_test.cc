@@ -34,30 +34,38 @@ std::string refused(const std::set<std::string>& texts) {
   return said.empty() ? said : folder.string() + ":\n" + said;
 }
 
-void add_texts(const std::vector<EntryGraph>& entries, const SessionOptions& options, std::set<std::string>& texts) {
+void add_texts(const std::vector<EntryGraph>& entries, const SessionOptions& options, std::set<std::string>& texts,
+               std::set<std::string>* names = nullptr) {
   for (const Kernel& k : compile(entries, device_caps(options), options.device).kernels) {
     EXPECT_TRUE(k.kind == KernelKind::kShader && k.shader.fragment);
     texts.insert(k.shader.text);
+    if (names) names->insert(k.shader.name);
   }
 }
 
 TEST(Glsl, OfAllCases) {
-  std::set<std::string> texts;
+  std::set<std::string> texts, names;
   for (const Case& test : all_cases()) {
     const Prepared p = prepare(test);
     for (const bool fuse : {true, false})
       add_texts({{"backward", p.backward}, {"forward", p.forward}}, {.device = "webgl", .fuse = fuse}, texts);
-    add_texts({{"backward", p.backward}, {"forward", p.forward}}, {.device = "webgl", .max_outputs = 1}, texts);
+    for (const int outputs : {1, 8})
+      add_texts({{"backward", p.backward}, {"forward", p.forward}}, {.device = "webgl", .max_outputs = outputs}, texts, &names);
   }
   EXPECT_GT(texts.size(), 500u);
+  for (const char* name : {"matmul 4 rows", "matmul 8 rows", "lstm product", "gru product gradient"})
+    EXPECT_TRUE(names.contains(name)) << "no case draws: " << name;
   EXPECT_EQ(refused(texts), "");
 }
 
 TEST(Glsl, OfAllModels) {
   std::set<std::string> texts;
-  for (const char* preset : {"tiny", "small"}) add_texts(build_gpt(gpt_preset(preset)).entries, {.device = "webgl"}, texts);
-  for (const ForecasterKind kind : {ForecasterKind::kLstm, ForecasterKind::kGru, ForecasterKind::kTransformer})
-    add_texts(build_forecaster(default_forecaster(kind), 64, 256, OptimizerConfig{}, 1.0).entries, {.device = "webgl"}, texts);
+  for (const int outputs : {4, 8}) {
+    const SessionOptions options{.device = "webgl", .max_outputs = outputs};
+    for (const char* preset : {"tiny", "small"}) add_texts(build_gpt(gpt_preset(preset)).entries, options, texts);
+    for (const ForecasterKind kind : {ForecasterKind::kLstm, ForecasterKind::kGru, ForecasterKind::kTransformer})
+      add_texts(build_forecaster(default_forecaster(kind), 64, 256, OptimizerConfig{}, 1.0).entries, options, texts);
+  }
   EXPECT_EQ(refused(texts), "");
 }
 

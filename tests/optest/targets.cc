@@ -50,6 +50,7 @@ std::vector<Target> make_targets() {
       {"webgl", {.device = "webgl"}, false, false},
       {"webgl_nofuse", {.device = "webgl", .fuse = false}, false, true},
       {"webgl_64_texels", {.device = "webgl", .max_texture_dim = 64}, false, false},
+      {"webgl_4_outputs", {.device = "webgl", .max_outputs = 4}, false, false},
       {"webgl_1_output", {.device = "webgl", .max_outputs = 1}, false, false},
 #endif
   };

@@ -1,8 +1,10 @@
 #include "backend/webgl/webgl_caps.h"
 
+#include <algorithm>
+
 namespace tabgrad {
 
-Caps webgl_caps() {
+Caps webgl_caps(const WebGlLimits& limits) {
   Caps caps;
   caps.shaders = true;
   // The rest is decomposed.
@@ -14,11 +16,11 @@ Caps webgl_caps() {
   caps.recurrent_multiple = 4;
   caps.in_place = false;
   caps.update_in_place = false;
-  caps.max_inputs = 16;  // MAX_TEXTURE_IMAGE_UNITS and MAX_DRAW_BUFFERS are at least these (WebGL 2, table 6.2)
-  caps.max_outputs = 8;
-  caps.max_args = 20;
-  // WebGL grants 2048; nearly every device takes this, which is enough for tensors of 256 MiB.
-  caps.max_texture_dim = 4096;
+  // No more than nearly every device has today, so that a Program rarely is for one device alone.
+  caps.max_inputs = std::min(limits.texture_units, 16);
+  caps.max_outputs = std::min(limits.draw_buffers, 8);
+  caps.max_args = caps.max_inputs + caps.max_outputs;
+  caps.max_texture_dim = std::min(limits.texture_size, 16384);
   caps.alignment = 4;  // whole texels
   return caps;
 }

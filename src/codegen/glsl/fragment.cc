@@ -118,7 +118,8 @@ Pass Fragment::made(const std::string& name, const std::string& guard) const {
     const TextureShape shape = texture_shape(inputs_[k].elements);
     const bool elements = calls(code, "element" + n);
     text += "uniform sampler2D " + sampler + ";\n";
-    if (elements || calls(code, "texel" + n)) text += "vec4 texel" + n + "(int i) { return texelFetch(" + sampler + ", " + place(shape, "i") + ", 0); }\n";
+    if (elements || calls(code, "texel" + n))
+      text += "vec4 texel" + n + "(int i) { return texelFetch(" + sampler + ", " + place(shape, "i") + ", 0); }\n";
     if (calls(code, "sample" + n))
       text += "vec4 sample" + n + "(int i) {\nfloat column = float(i) * " + number(1.0f / static_cast<float>(shape.width)) +
               ", row = floor(column);\nreturn texture(" + sampler + ", " + middle(shape, "row") + ");\n}\n";

@@ -11,8 +11,8 @@
 namespace tabgrad::codegen {
 namespace {
 
-// A second pass costs about as much as so many reads, and so many more a texel.
-constexpr std::int64_t kPassReads = 16000, kReadsTogether = 4;
+// Putting rows together costs about as much as so many reads a texel.
+constexpr std::int64_t kReadsTogether = 4;
 // Chunks of k are not longer than this, and not shorter than that to have so many invocations.
 constexpr std::int64_t kLongChunk = 256, kShortChunk = 64, kManyInvocations = 16384;
 
@@ -41,8 +41,9 @@ class Emitter {
       Fragment f(more);
       product(f);
       const std::string groups = num(c_.m / rows_);
-      f.body = "int row = i / " + num(c_.n / 4) + ";\nvec4 " + list("r") + ";\nproduct(row / " + groups + " % " + num(c_.batch) + ", row % " +
-               groups + " * " + num(rows_) + ", i % " + num(c_.n / 4) + " * 4, row / " + num(c_.m / rows_ * c_.batch) + ", " + list("r") + ");\n";
+      f.body = "int row = i / " + num(c_.n / 4) + ";\nvec4 " + list("r") + ";\nproduct(row / " + groups + " % " +
+               num(c_.batch) + ", row % " + groups + " * " + num(rows_) + ", i % " + num(c_.n / 4) + " * 4, row / " +
+               num(c_.m / rows_ * c_.batch) + ", " + list("r") + ");\n";
       for (int r = 0; r < rows_; ++r) f.body += f.output(first + r) + " = r" + num(r) + ";\n";
       result.passes.push_back(f.finish("matmul " + num(rows_) + " rows"));
       Fragment rest(more);
@@ -93,9 +94,9 @@ class Emitter {
   // A function product() that reads what product() of the first pass drew.
   void together(Fragment& f, int first) const {
     const std::string n = num(c_.n / 4), rows = num(rows_);
-    f.functions = "void product(int b, int m, int n, int chunk, out vec4 r0) {\nint row = b * " + num(c_.m) + " + m, at = row / " +
-                  rows + " * " + n + " + (n >> 2), part = row % " + rows + ";\nr0 = vec4(0.0);\nfor (int c = 0; c < " +
-                  num(chunks_) + "; c++) {\n";
+    f.functions = "void product(int b, int m, int n, int chunk, out vec4 r0) {\nint row = b * " + num(c_.m) +
+                  " + m, at = row / " + rows + " * " + n + " + (n >> 2), part = row % " + rows +
+                  ";\nr0 = vec4(0.0);\nfor (int c = 0; c < " + num(chunks_) + "; c++) {\n";
     for (int r = 0; r < rows_; ++r)
       f.functions += (r ? "else if (part == " : "if (part == ") + num(r) + ") r0 += " + f.texel(first + r, "at") + ";\n";
     f.functions += "at += " + num(c_.batch * c_.m / rows_ * c_.n / 4) + ";\n}\n}\n";
@@ -172,8 +173,8 @@ class Emitter {
 
   // Four elements of an operand in step j of the loop over k in fours, `offset` behind `base`: a texel, or as far apart as `stride`.
   // Texels are counted as such: a shift of every index takes SwiftShader as long as half a read.
-  static std::string four(Fragment& f, int arg, const std::string& base, std::int64_t offset, std::int64_t k, std::int64_t stride,
-                          bool whole) {
+  static std::string four(Fragment& f, int arg, const std::string& base, std::int64_t offset, std::int64_t k,
+                          std::int64_t stride, bool whole) {
     if (whole) return f.texel(arg, base + "_texel + " + num(offset / 4) + " + j * " + num(k));
     return f.four(arg, base + " + " + num(offset) + " + j * " + num(4 * k), stride, false);
   }

@@ -1,18 +1,23 @@
-// LSTM and GRU over whole sequences: two passes a time step, whose texts all steps share (tg_index is the step), then products.
+// LSTM and GRU over whole sequences: one or two passes a time step, whose texts all steps share (tg_index is the step), then products.
 //
-// A step draws its rows of a texture of the whole sequence. What it reads of the step before must lie elsewhere, so a value that
-// carries over alternates between two textures, by the parity of the step, and a last pass puts them together.
+// A step draws its rows of textures of whole sequences (T,B,H): each gate has one, since a shader writes one texel of each of its
+// outputs. What it reads of the step before must lie elsewhere, so a value that carries over alternates between two textures, by
+// the parity of the step. Last passes put parities, and gates, together.
 //
-// The products with the recurrent weights cost most, by fetching texels. So, as in matmul.cc, they are drawn for four sequences of
-// the batch at once into four textures (sequence b into b mod 4), from which the next pass picks.
+// The product with the recurrent weights costs most, by reading texels. A large one is drawn in a pass of its own for eight (or four)
+// sequences of the batch at once into as many textures (of a batch in eight parts, part p into texture p), as in matmul.cc; a
+// small one by the step's pass itself, which reads more and saves a launch.
 //
 // Invariant: the units are a multiple of 4 (Caps::recurrent_multiple), so steps begin at whole texels.
 #include <functional>
+#include <utility>
 
 #include "codegen/glsl/fragment.h"
 
 namespace tabgrad::codegen {
 namespace {
+
+using Outputs = std::vector<std::pair<int, std::string>>;  // argument and what is drawn into it
 
 class Emitter {
  public:
@@ -21,45 +26,57 @@ class Emitter {
     t_ = k.arg_dims[0][0];
     b_ = k.arg_dims[0][1];
     h_ = k.arg_dims[1][0];
-    columns_ = (lstm_ ? 4 : 3) * h_;
-    blocked_ = b_ % 4 == 0 && h_ >= 16 && caps.max_outputs >= 4;
+    gates_ = lstm_ ? 4 : 3;
+    columns_ = gates_ * h_;
     TG_CHECK(h_ % 4 == 0 && (lstm_ || k.attrs.reset_after));
   }
 
   Passes forward() {
-    const int before = lstm_ ? 2 : 3;
-    const std::vector<int> carried = pair_of({t_, b_, h_});
-    const int act = lstm_ ? 5 : scratch({t_, b_, columns_});
-    parts_ = blocked_ ? four({t_, b_ / 4, columns_}) : std::vector<int>{act};
+    choose_rows(lstm_ ? 6 : 5, (1 + 4 * gates_) * multiply_adds() / (16 * gates_));
+    if (rows_ > 1) parts_ = some(rows_, {b_ / rows_, columns_});
+    const std::vector<int> h = pair_of_sequences(), c = lstm_ ? pair_of_sequences() : h;
+    const std::vector<int> gates = some(gates_, {t_, b_, h_});
     for (std::int64_t t = 0; t < t_; ++t) {
       const std::size_t now = static_cast<std::size_t>(t % 2), past = 1 - now;
-      gates_step(t, t > 0 ? (lstm_ ? 4 : carried[past]) : given(before) ? before : -1);
-      if (lstm_) {
-        lstm_state_step(t, carried[now], t > 0 ? carried[past] : given(3) ? 3 : -1);
-      } else {
-        gru_state_step(t, carried[now], t > 0 ? carried[past] : given(3) ? 3 : -1);
-      }
+      const int h0 = lstm_ ? 2 : 3;
+      const int h_before = t > 0 ? h[past] : given(h0) ? h0 : -1, c_before = t > 0 ? c[past] : given(3) ? 3 : -1;
+      if (rows_ > 1 && h_before >= 0) product(t, h_before);
+      Outputs outputs;
+      for (std::int64_t q = 0; q < gates_; ++q) outputs.emplace_back(gates[static_cast<std::size_t>(q)], "g" + num(q));
+      if (!lstm_) outputs.emplace_back(6, "hn");
+      outputs.emplace_back(h[now], "h");
+      if (lstm_) outputs.emplace_back(c[now], "c");
+      step(lstm_ ? "lstm" : "gru", t, outputs, [&](Fragment& f) { state(f, t, h_before, c_before); });
+      count_flops(h_before >= 0);
     }
-    by_parity(carried, lstm_ ? 6 : 4);
-    if (blocked_) unblock(act);
-    if (!lstm_) gru_results(act);
+    parities_together(h, 4);
+    if (lstm_) parities_together(c, 6);
+    gates_together(gates, 5);
     return std::move(result_);
   }
 
   Passes backward() {
-    const std::vector<int> carried = pair_of({b_, h_});
-    const int other = lstm_ ? scratch({b_, h_}) : scratch({t_, b_, columns_});
-    const int d = lstm_ ? 8 : other;  // gradients of h·wh (+ bh)
-    if (blocked_ && t_ > 1) parts_ = four({b_ / 4, h_});
+    choose_rows(5, 5 * multiply_adds() / 16);
+    if (rows_ > 1 && t_ > 1) parts_ = some(rows_, {b_ / rows_, h_});
+    const std::vector<int> carried = pair_of_sequences();
+    // By parity, then gate. Only a step's own product reads them while they are drawn.
+    const std::vector<int> even = some(gates_, {t_, b_, h_});
+    const std::vector<int> odd = rows_ == 1 && t_ > 1 ? some(gates_, {t_, b_, h_}) : even;
+    const int candidate = lstm_ ? -1 : scratch({t_, b_, h_});
     for (std::int64_t t = t_ - 1; t >= 0; --t) {
-      const std::size_t now = static_cast<std::size_t>(t % 2), next = 1 - now;
-      state_gradient(t, d, carried[now], t + 1 < t_ ? carried[next] : -1, other);
-      if (lstm_) {
-        lstm_gates_gradient(t, other, carried[now]);
-      } else {
-        gru_gates_gradient(t, other, carried[now]);
-      }
+      const std::vector<int>&d = t % 2 == 0 ? even : odd, &d_next = t % 2 == 0 ? odd : even;
+      const int next = t + 1 < t_ ? carried[static_cast<std::size_t>((t + 1) % 2)] : -1;
+      if (rows_ > 1 && next >= 0) product_gradient(t, d_next);
+      Outputs outputs;
+      for (std::int64_t q = 0; q < gates_; ++q) outputs.emplace_back(d[static_cast<std::size_t>(q)], "d" + num(q));
+      if (!lstm_) outputs.emplace_back(candidate, "dn");
+      outputs.emplace_back(carried[static_cast<std::size_t>(t % 2)], lstm_ ? "dc" : "dh");
+      step(lstm_ ? "lstm gradient" : "gru gradient", t, outputs, [&](Fragment& f) { state_gradient(f, t, d_next, next); });
+      count_flops(next >= 0);
     }
+    const int d = lstm_ ? 8 : scratch({t_, b_, columns_});  // gradients of h·wh (+ bh)
+    gates_together(even, odd, d);
+    if (!lstm_) gates_together({even[0], even[1], candidate}, {odd[0], odd[1], candidate}, 8);
     weights(d);
     if (!lstm_) bias(d);
     first_states(d, carried[0]);
@@ -73,250 +90,231 @@ class Emitter {
     result_.scratch.push_back(std::move(dims));
     return static_cast<int>(info_.size()) - 1;
   }
-  std::vector<int> pair_of(const Dims& dims) {
-    std::vector<int> pair{scratch(dims)};
-    if (t_ > 1) pair.push_back(scratch(dims));
-    return pair;
+  std::vector<int> some(std::int64_t count, const Dims& dims) {
+    std::vector<int> args;
+    while (count-- > 0) args.push_back(scratch(dims));
+    return args;
   }
-  std::vector<int> four(const Dims& dims) {
-    std::vector<int> parts;
-    for (int r = 0; r < 4; ++r) parts.push_back(scratch(dims));
-    return parts;
-  }
+  std::vector<int> pair_of_sequences() { return some(t_ > 1 ? 2 : 1, {t_, b_, h_}); }
   std::int64_t state_texels() const { return b_ * h_ / 4; }
-  std::int64_t gate_texels() const { return b_ * columns_ / 4; }
+  std::int64_t multiply_adds() const { return b_ * h_ * columns_; }  // of a step's product
 
-  // Draws the step's part of sequences: in as many passes as outputs are allowed, each with the whole body.
-  void step(const std::string& name, std::int64_t t, std::int64_t texels,
-            const std::vector<std::pair<int, std::string>>& outputs, const std::function<void(Fragment&)>& body) {
+  // The sequences that a pass of products draws at once, if a step has one; with the fewest reads, where `own` are those of a step
+  // without.
+  void choose_rows(std::int64_t outputs, std::int64_t own) {
+    const std::int64_t passes = (outputs + caps_.max_outputs - 1) / caps_.max_outputs;
+    std::int64_t fewest = passes * own;
+    for (const std::int64_t rows : {8, 4}) {
+      if (b_ % rows != 0 || rows > caps_.max_outputs) continue;
+      const std::int64_t reads = multiply_adds() * (rows + 4) / (16 * rows) + passes * state_texels() * gates_ + kPassReads;
+      if (reads >= fewest) continue;
+      fewest = reads;
+      rows_ = rows;
+    }
+  }
+  void count_flops(bool has_product) {
+    if (has_product && rows_ == 1) result_.passes.back().flops = 2.0 * static_cast<double>(multiply_adds());
+  }
+
+  // Draws the step's part of sequences of states: in as many passes as outputs are allowed, each with the whole body.
+  void step(const std::string& name, std::int64_t t, const Outputs& outputs, const std::function<void(Fragment&)>& body) {
     for (std::size_t first = 0; first < outputs.size(); first += static_cast<std::size_t>(caps_.max_outputs)) {
       Fragment f(info_);
+      f.uniform_flow = true;
+      f.body =
+          "int row = i / " + num(h_ / 4) + ", col = i % " + num(h_ / 4) + ", at = row * " + num(columns_ / 4) + " + col;\n";
       body(f);
       for (std::size_t o = first; o < outputs.size() && o < first + static_cast<std::size_t>(caps_.max_outputs); ++o)
         f.body += f.output(outputs[o].first) + " = " + outputs[o].second + ";\n";
-      result_.passes.push_back(f.finish_part(name, static_cast<int>(t), texels));
+      result_.passes.push_back(f.finish_part(name, static_cast<int>(t), state_texels()));
     }
   }
-  // Texel of gate q at (step, batch, k), for the texel `at` of (step, batch, k) in a sequence of states.
-  std::string gate(Fragment& f, int arg, const std::string& at, std::int64_t q) const {
-    const std::string units = num(h_ / 4);
-    return f.texel(
-        arg, "(" + at + ") / " + units + " * " + num(columns_ / 4) + " + " + num(q * h_ / 4) + " + (" + at + ") % " + units);
-  }
 
-  // Statements for each of what reads from the four parts, under a test of which one `part` is.
-  std::string of_parts(const std::function<std::string(int part_arg)>& statements) const {
-    if (!blocked_) return statements(parts_[0]);
+  // Statements for each of some arguments, under a test of which one `which` is.
+  static std::string one_of(Fragment& f, const std::string& which, const std::vector<int>& args,
+                            const std::function<std::string(int arg)>& statements) {
+    const bool uniform_flow = std::exchange(f.uniform_flow, false);
     std::string text;
-    for (std::size_t r = 0; r < 4; ++r)
-      text += (r ? "else if (part == " : "if (part == ") + num(static_cast<std::int64_t>(r)) + ") {\n" + statements(parts_[r]) +
+    for (std::size_t r = 0; r < args.size(); ++r)
+      text += (r ? "else if (" : "if (") + which + " == " + num(static_cast<std::int64_t>(r)) + ") {\n" + statements(args[r]) +
               "}\n";
+    f.uniform_flow = uniform_flow;
     return text;
   }
 
-  // gates = act(xw + h·wh), or of the GRU's candidate h·wh + bh alone.
-  void gates_step(std::int64_t t, int before) {
-    const std::int64_t rows = blocked_ ? 4 : 1;
-    const std::string row = num(columns_ / 4), units = num(h_ / 4);
-    auto body = [&](Fragment& f) {
-      std::string& s = f.body;
-      s += "int col = i % " + row + ", batch = i / " + row + " * " + num(rows) + " - tg_index * " + num(b_) + ";\n";
-      for (std::int64_t r = 0; r < rows; ++r)
-        s += "vec4 g" + num(r) + " = " + (lstm_ ? std::string("vec4(0.0)") : f.texel(2, "col")) + ";\n";
-      if (before >= 0) {
-        const std::string start = t > 0 ? "((tg_index - 1) * " + num(b_) + " + batch)" : "batch";
-        s += "for (int j = 0; j < " + units + "; j++) {\nint w = j * " + num(columns_) + " + col;\n";
-        for (int q = 0; q < 4; ++q) s += "vec4 w" + num(q) + " = " + f.texel(1, "w + " + num(q * columns_ / 4)) + ";\n";
-        for (std::int64_t r = 0; r < rows; ++r) {
-          const std::string state = "s" + num(r);
-          s += "vec4 " + state + " = " + f.texel(before, start + " * " + units + " + " + num(r * h_ / 4) + " + j") + ";\ng" +
-               num(r) + " += ";
-          for (int q = 0; q < 4; ++q) s += state + "." + kLanes[q] + " * w" + num(q) + (q < 3 ? " + " : ";\n");
-        }
-        s += "}\n";
-      }
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const std::string g = "g" + num(r),
-                          x = f.texel(0, "(tg_index * " + num(b_) + " + batch + " + num(r) + ") * " + row + " + col");
-        const std::string first = num(2 * h_ / 4);
-        if (lstm_) {
-          s += g + " += " + x + ";\nif (col >= " + first + " && col < " + num(3 * h_ / 4) + ") { " + g + " = tg_tanh(" + g +
-               "); } else { " + g + " = tg_sigmoid(" + g + "); }\n";
-        } else {
-          s += "if (col < " + first + ") { " + g + " = tg_sigmoid(" + g + " + " + x + "); }\n";
-        }
-      }
-    };
-    std::vector<std::pair<int, std::string>> outputs;
-    for (std::int64_t r = 0; r < rows; ++r) outputs.emplace_back(parts_[static_cast<std::size_t>(r)], "g" + num(r));
-    step(lstm_ ? "lstm gates" : "gru gates", t, gate_texels() / rows, outputs, body);
-    if (before >= 0) result_.passes.back().flops = 2.0 * static_cast<double>(b_ * h_ * columns_);
+  // In a step's body: reads what a pass of products drew, at texel `at` of the row in its part, whose rows have so many.
+  std::string of_parts(Fragment& f, std::int64_t texels, const std::function<std::string(int arg)>& statements) const {
+    const std::string each = num(b_ / rows_);
+    return "int batch = row - tg_index * " + num(b_) + ", part = batch / " + each + ", from = batch % " + each + " * " +
+           num(texels) + " + col;\n" + one_of(f, "part", parts_, statements);
   }
 
-  // The gates as drawn by gates_step, of texel i of a sequence of states: g0, g1, …
-  std::string gates_of_step(Fragment& f) const {
-    const std::string units = num(h_ / 4), row = num(columns_ / 4);
-    std::string text = "int row = i / " + units + ", part = row & 3, at = ";
-    text += (blocked_ ? "(row >> 2)" : "row") + (" * " + row) + " + i % " + units + ";\nvec4 g0, g1, g2, g3;\n";
-    return text + of_parts([&](int arg) {
-             std::string each;
-             for (std::int64_t q = 0; q < columns_ / h_; ++q)
-               each += "g" + num(q) + " = " + f.texel(arg, "at + " + num(q * h_ / 4)) + ";\n";
-             return each;
-           });
-  }
-
-  // The four parts of a sequence of gates put together.
-  void unblock(int to) {
-    Fragment f(info_);
-    const std::string row = num(columns_ / 4);
-    f.body = "int row = i / " + row + ", part = row & 3, at = (row >> 2) * " + row + " + i % " + row + ";\nvec4 r;\n";
-    f.body += of_parts([&](int arg) { return "r = " + f.texel(arg, "at") + ";\n"; });
-    f.body += f.output(to) + " = r;\n";
-    result_.passes.push_back(f.finish("sequences together"));
-  }
-
-  // The texel of the step before in a sequence of states, or of its beginning.
-  std::string texel_before(Fragment& f, std::int64_t t, int before) const {
-    if (before < 0) return "vec4(0.0)";
-    return f.texel(before, t > 0 ? "i - " + num(state_texels()) : std::string("i"));
-  }
-
-  void lstm_state_step(std::int64_t t, int c, int before) {
-    step("lstm state", t, state_texels(), {{4, "h"}, {c, "c"}}, [&](Fragment& f) {
-      f.body += gates_of_step(f) + "vec4 c = g1 * " + texel_before(f, t, before) + " + g0 * g2;\nvec4 h = g3 * tg_tanh(c);\n";
-    });
-  }
-
-  void gru_state_step(std::int64_t t, int h, int before) {
-    step("gru state", t, state_texels(), {{h, "h"}}, [&](Fragment& f) {
-      f.body += gates_of_step(f) + "vec4 candidate = tg_tanh(" + gate(f, 0, "i", 2) +
-                " + g0 * g2);\nvec4 h = candidate + g1 * (" + texel_before(f, t, before) + " - candidate);\n";
-    });
-  }
-
-  void by_parity(const std::vector<int>& parts, int to) {
-    Fragment f(info_);
-    if (parts.size() == 1) {
-      const std::string even = f.texel(parts[0], "i");
-      f.body = f.output(to) + " = " + even + ";\n";
-    } else {
-      f.body = "vec4 r;\nif ((i / " + num(state_texels()) + ") % 2 == 0) { r = " + f.texel(parts[0], "i") +
-               "; } else { r = " + f.texel(parts[1], "i") + "; }\n" + f.output(to) + " = r;\n";
+  // g0 …: the gates, hn: the candidate's h·wh + bh; c, h.
+  void state(Fragment& f, std::int64_t t, int h_before, int c_before) const {
+    std::string& s = f.body;
+    const std::int64_t units = h_ / 4;
+    auto g = [](std::int64_t q) { return "g" + num(q); };
+    auto x = [&](std::int64_t q) { return f.texel(0, "at + " + num(q * units)); };
+    for (std::int64_t q = 0; q < gates_; ++q) {
+      const std::string bias = lstm_ ? std::string() : f.texel(2, "col + " + num(q * units));
+      s += "vec4 " + g(q) + " = " + (lstm_ ? x(q) : q == 2 ? bias : bias + " + " + x(q)) + ";\n";
     }
+    if (h_before >= 0 && rows_ > 1) {
+      s += of_parts(f, columns_ / 4, [&](int part) {
+        std::string each;
+        for (std::int64_t q = 0; q < gates_; ++q) each += g(q) + " += " + f.texel(part, "from + " + num(q * units)) + ";\n";
+        return each;
+      });
+    } else if (h_before >= 0) {
+      const std::string from = t > 0 ? "(row - " + num(b_) + ")" : "row";
+      s += "for (int j = 0; j < " + num(units) + "; j++) {\nint w = j * " + num(columns_) +
+           " + col;\nvec4 s = " + f.texel(h_before, from + " * " + num(units) + " + j") + ";\n";
+      for (std::int64_t q = 0; q < gates_; ++q) {
+        s += g(q) + " += ";
+        for (int p = 0; p < 4; ++p)
+          s += std::string("s.") + kLanes[p] + " * " + f.texel(1, "w + " + num(p * columns_ / 4 + q * units)) +
+               (p < 3 ? " + " : ";\n");
+      }
+      s += "}\n";
+    }
+    const std::string before = texel_before(f, t, c_before, c_before);
+    for (std::int64_t q = 0; q < gates_; ++q)
+      if (q != 2) s += g(q) + " = tg_sigmoid(" + g(q) + ");\n";
+    if (lstm_) {
+      s += "g2 = tg_tanh(g2);\nvec4 c = g1 * " + before + " + g0 * g2, h = g3 * tg_tanh(c);\n";
+    } else {
+      s += "vec4 hn = g2;\ng2 = tg_tanh(" + x(2) + " + g0 * hn);\nvec4 h = g2 + g1 * (" + before + " - g2);\n";
+    }
+  }
+
+  // Of sequences of states: the step before, or where the first step began, or zero.
+  std::string texel_before(Fragment& f, std::int64_t t, int sequence, int first) const {
+    if (t > 0) return f.texel(sequence, "i - " + num(state_texels()));
+    return first >= 0 ? f.texel(first, "i") : "vec4(0.0)";
+  }
+
+  std::string sums(const char* name) const {
+    std::string text = "vec4 ";
+    for (std::int64_t r = 0; r < rows_; ++r) text += (r ? ", " : "") + (name + num(r)) + " = vec4(0.0)";
+    return text + ";\n";
+  }
+
+  // h(t−1)·wh of sequences row, row + B/rows, …, into the parts.
+  void product(std::int64_t t, int before) {
+    Fragment f(info_);
+    f.uniform_flow = true;
+    std::string& s = f.body;
+    const std::string row = num(columns_ / 4), units = num(h_ / 4);
+    s = "int col = i % " + row + ", from = (" + (t > 0 ? "(tg_index - 1) * " + num(b_) + " + " : std::string()) + "i / " + row +
+        ") * " + units + ";\n" + sums("r") + "for (int j = 0; j < " + units + "; j++) {\nint w = j * " + num(columns_) +
+        " + col;\n";
+    for (int q = 0; q < 4; ++q) s += "vec4 w" + num(q) + " = " + f.texel(1, "w + " + num(q * columns_ / 4)) + ";\n";
+    for (std::int64_t r = 0; r < rows_; ++r) {
+      const std::string state = "s" + num(r);
+      s += "vec4 " + state + " = " + f.texel(before, "from + " + num(r * state_texels() / rows_) + " + j") + ";\nr" + num(r) +
+           " += ";
+      for (int q = 0; q < 4; ++q) s += state + "." + kLanes[q] + " * w" + num(q) + (q < 3 ? " + " : ";\n");
+    }
+    s += "}\n";
+    finish_product(f, lstm_ ? "lstm product" : "gru product", t);
+  }
+
+  // d(t+1)·whᵀ, likewise.
+  void product_gradient(std::int64_t t, const std::vector<int>& d) {
+    Fragment f(info_);
+    f.uniform_flow = true;
+    std::string& s = f.body;
+    const std::int64_t row = columns_ / 4, units = h_ / 4;
+    s = "int w = i % " + num(units) + " * " + num(columns_) + ", from = ((tg_index + 1) * " + num(b_) + " + i / " + num(units) +
+        ") * " + num(units) + ";\n" + sums("r");
+    for (std::int64_t gate = 0; gate < gates_; ++gate) {
+      s += "for (int j = 0; j < " + num(units) + "; j++) {\n";
+      for (int q = 0; q < 4; ++q)
+        s += "vec4 w" + num(q) + " = " + f.texel(1, "w + " + num(q * row + gate * units) + " + j") + ";\n";
+      for (std::int64_t r = 0; r < rows_; ++r) {
+        const std::string state = "s" + num(r);
+        s += "vec4 " + state + " = " +
+             f.texel(d[static_cast<std::size_t>(gate)], "from + " + num(r * state_texels() / rows_) + " + j") + ";\nr" +
+             num(r) + " += vec4(";
+        for (int q = 0; q < 4; ++q) s += "dot(" + state + ", w" + num(q) + (q < 3 ? "), " : "));\n");
+      }
+      s += "}\n";
+    }
+    finish_product(f, lstm_ ? "lstm product gradient" : "gru product gradient", t);
+  }
+
+  void finish_product(Fragment& f, const std::string& name, std::int64_t t) {
+    for (std::int64_t r = 0; r < rows_; ++r) f.body += f.output(parts_[static_cast<std::size_t>(r)]) + " = r" + num(r) + ";\n";
+    result_.passes.push_back(f.finish(name));
+    result_.passes.back().index = static_cast<int>(t);
+    result_.passes.back().flops = 2.0 * static_cast<double>(multiply_adds());
+  }
+
+  // d0 …: gradients of what the gates are of, of the candidate's h·wh + bh in d2, of its whole in dn. dh of the step is the loss's and
+  // what comes back from the step after it. LSTM: dc is what carries over; GRU: dh.
+  void state_gradient(Fragment& f, std::int64_t t, const std::vector<int>& d_next, int next) const {
+    std::string& s = f.body;
+    const std::int64_t units = h_ / 4;
+    s += "vec4 dh = " + f.texel(7, "i") + ";\n";
+    if (next >= 0 && rows_ > 1) {
+      s += of_parts(f, units, [&](int part) { return "dh += " + f.texel(part, "from") + ";\n"; });
+    } else if (next >= 0) {
+      s += "int w = col * " + num(columns_) + ", from = (row + " + num(b_) + ") * " + num(units) + ";\nfor (int j = 0; j < " +
+           num(units) + "; j++) {\n";
+      for (std::int64_t gate = 0; gate < gates_; ++gate) {
+        const std::string state = "s" + num(gate);
+        s += "vec4 " + state + " = " + f.texel(d_next[static_cast<std::size_t>(gate)], "from + j") + ";\ndh += vec4(";
+        for (int q = 0; q < 4; ++q)
+          s += "dot(" + state + ", " + f.texel(1, "w + " + num(q * columns_ / 4 + gate * units) + " + j") +
+               (q < 3 ? "), " : "));\n");
+      }
+      s += "}\n";
+    }
+    // What the step after it kept of this one: by its forget or update gate.
+    const std::string kept =
+        next < 0 ? "vec4(0.0)"
+                 : f.texel(next, "i + " + num(state_texels())) + " * " + f.texel(5, "at + " + num(b_ * columns_ / 4 + units));
+    for (std::int64_t q = 0; q < gates_; ++q) s += "vec4 g" + num(q) + " = " + f.texel(5, "at + " + num(q * units)) + ";\n";
+    const std::string before = texel_before(f, t, lstm_ ? 6 : 4, given(3) ? 3 : -1);
+    if (lstm_) {
+      s += "vec4 th = tg_tanh(" + f.texel(6, "i") + "), dc = dh * g3 * (1.0 - th * th) + " + kept +
+           ";\nvec4 d0 = dc * g2 * g0 * (1.0 - g0), d1 = dc * " + before +
+           " * g1 * (1.0 - g1), d2 = dc * g0 * (1.0 - g2 * g2), d3 = dh * th * g3 * (1.0 - g3);\n";
+    } else {
+      s += "dh += " + kept + ";\nvec4 dn = dh * (1.0 - g1) * (1.0 - g2 * g2), d0 = dn * " + f.texel(6, "i") +
+           " * g0 * (1.0 - g0), d1 = dh * (" + before + " - g2) * g1 * (1.0 - g1), d2 = dn * g0;\n";
+    }
+  }
+
+  void parities_together(const std::vector<int>& pair, int to) {
+    Fragment f(info_);
+    const std::string parity = "(i / " + num(state_texels()) + ") % 2";
+    f.body = "vec4 r = vec4(0.0);\n" + one_of(f, parity, pair, [&](int arg) { return "r = " + f.texel(arg, "i") + ";\n"; });
+    f.body += f.output(to) + " = r;\n";
     result_.passes.push_back(f.finish("steps together"));
   }
 
-  // gates and hn, from the activations.
-  void gru_results(int act) {
+  void gates_together(const std::vector<int>& gates, int to) { gates_together(gates, gates, to); }
+  void gates_together(const std::vector<int>& even, const std::vector<int>& odd, int to) {
     Fragment f(info_);
-    const std::string units = num(h_ / 4), row = num(columns_ / 4);
-    const std::string a = f.texel(act, "i"), reset = f.texel(act, "i - " + num(2 * h_ / 4)), x = f.texel(0, "i");
-    f.body = "vec4 g = " + a + ";\nif (i % " + row + " >= " + num(2 * h_ / 4) + ") { g = tg_tanh(" + x + " + " + reset +
-             " * g); }\n" + f.output(5) + " = g;\n";
-    result_.passes.push_back(f.finish("gru gates of all steps"));
-    Fragment g(info_);
-    const std::string hn = gate(g, act, "i", 2);
-    g.body = g.output(6) + " = " + hn + ";\n";
-    result_.passes.push_back(g.finish("gru candidates of all steps"));
-  }
-
-  // d(t+1)·whᵀ of four sequences at once, into the parts.
-  void product_gradient(std::int64_t t, int d) {
-    Fragment f(info_);
-    std::string& s = f.body;
     const std::string row = num(columns_ / 4), units = num(h_ / 4);
-    s = "int k = i % " + units + " * 4, from = ((tg_index + 1) * " + num(b_) + " + i / " + units + " * 4) * " + row +
-        ";\nvec4 r0, r1, r2, r3;\n" + "r0 = r1 = r2 = r3 = vec4(0.0);\nfor (int j = 0; j < " + row + "; j++) {\n";
-    for (int q = 0; q < 4; ++q) s += "vec4 w" + num(q) + " = " + f.texel(1, "(k + " + num(q) + ") * " + row + " + j") + ";\n";
-    for (int r = 0; r < 4; ++r) {
-      const std::string state = "s" + num(r);
-      s += "vec4 " + state + " = " + f.texel(d, "from + " + num(r * columns_ / 4) + " + j") + ";\nr" + num(r) + " += vec4(";
-      for (int q = 0; q < 4; ++q) s += "dot(" + state + ", w" + num(q) + (q < 3 ? "), " : "));\n");
+    f.body = "int row = i / " + row + ", gate = i % " + row + " / " + units + ", at = row * " + units + " + i % " + units +
+             ";\nvec4 r = vec4(0.0);\n";
+    auto read = [&](int arg) { return "r = " + f.texel(arg, "at") + ";\n"; };
+    if (even == odd) {
+      f.body += one_of(f, "gate", even, read);
+    } else {
+      f.body += "if (row / " + num(b_) + " % 2 == 0) {\n" + one_of(f, "gate", even, read) + "} else {\n" +
+                one_of(f, "gate", odd, read) + "}\n";
     }
-    s += "}\n";
-    for (int r = 0; r < 4; ++r) s += f.output(parts_[static_cast<std::size_t>(r)]) + " = r" + num(r) + ";\n";
-    result_.passes.push_back(f.finish(lstm_ ? "lstm product gradient" : "gru product gradient"));
-    result_.passes.back().index = static_cast<int>(t);
-    result_.passes.back().flops = 2.0 * static_cast<double>(b_ * h_ * columns_);
+    f.body += f.output(to) + " = r;\n";
+    result_.passes.push_back(f.finish("gates together"));
   }
 
-  // dh of the step: the loss's, and what comes back from the step after it. LSTM: also dc, which is what carries over; dh then goes to
-  // `other`. GRU: dh carries over.
-  void state_gradient(std::int64_t t, int d, int carried, int carried_next, int other) {
-    if (blocked_ && carried_next >= 0) product_gradient(t, d);
-    auto body = [&](Fragment& f) {
-      f.body += "int now = tg_index * " + num(state_texels()) + " + i, next = now + " + num(state_texels()) +
-                ";\nvec4 dh = " + f.texel(7, "now") + ";\n";
-      if (carried_next >= 0 && blocked_) {
-        const std::string units = num(h_ / 4);
-        f.body += "int part = i / " + units + " & 3, at = (i / " + units + " >> 2) * " + units + " + i % " + units + ";\n";
-        f.body += of_parts([&](int arg) { return "dh += " + f.texel(arg, "at") + ";\n"; });
-      } else if (carried_next >= 0) {
-        const std::string row = num(columns_ / 4);
-        f.body += "int k = i % " + num(h_ / 4) + " * 4, from = next / " + num(h_ / 4) + " * " + row +
-                  ";\nfor (int j = 0; j < " + row + "; j++) {\nvec4 s = " + f.texel(d, "from + j") + ";\ndh += vec4(";
-        for (int q = 0; q < 4; ++q)
-          f.body += "dot(s, " + f.texel(1, "(k + " + num(q) + ") * " + row + " + j") + (q < 3 ? "), " : "));\n}\n");
-      }
-      if (lstm_) {
-        f.body +=
-            "vec4 th = tg_tanh(" + f.texel(6, "now") + ");\nvec4 dc = dh * " + gate(f, 5, "now", 3) + " * (1.0 - th * th)";
-        f.body +=
-            (carried_next >= 0 ? " + " + f.texel(carried_next, "i") + " * " + gate(f, 5, "next", 1) : std::string()) + ";\n";
-      } else if (carried_next >= 0) {
-        f.body += "dh += " + f.texel(carried_next, "i") + " * " + gate(f, 5, "next", 1) + ";\n";
-      }
-    };
-    std::vector<std::pair<int, std::string>> outputs{{carried, lstm_ ? "dc" : "dh"}};
-    if (lstm_) outputs.emplace_back(other, "dh");
-    const std::size_t before = result_.passes.size();
-    for (std::size_t first = 0; first < outputs.size(); first += static_cast<std::size_t>(caps_.max_outputs)) {
-      Fragment f(info_);
-      body(f);
-      for (std::size_t o = first; o < outputs.size() && o < first + static_cast<std::size_t>(caps_.max_outputs); ++o)
-        f.body += f.output(outputs[o].first) + " = " + outputs[o].second + ";\n";
-      result_.passes.push_back(f.finish(lstm_ ? "lstm state gradient" : "gru state gradient"));
-      result_.passes.back().index = static_cast<int>(t);
-    }
-    if (carried_next >= 0 && !blocked_) result_.passes[before].flops = 2.0 * static_cast<double>(b_ * h_ * columns_);
-  }
-
-  // Which gate the texel belongs to, its texel in a state of the step (`state`) and in a sequence of states (`now`).
-  std::string gate_place() const {
-    const std::string row = num(columns_ / 4), units = num(h_ / 4);
-    return "int q = i % " + row + " / " + units + ", now = i / " + row + " * " + units + " + i % " + units +
-           ", state = now - tg_index * " + num(state_texels()) + ";\n";
-  }
-
-  void lstm_gates_gradient(std::int64_t t, int dh, int dc) {
-    step("lstm gradient", t, gate_texels(), {{8, "d"}}, [&](Fragment& f) {
-      std::string before = "vec4(0.0)";
-      if (t > 0)
-        before = f.texel(6, "now - " + num(state_texels()));
-      else if (given(3))
-        before = f.texel(3, "state");
-      f.body += gate_place() + "vec4 g = " + f.texel(5, "i") + ", d;\n";
-      f.body += "if (q == 3) { d = " + f.texel(dh, "state") + " * tg_tanh(" + f.texel(6, "now") +
-                ") * g * (1.0 - g); }\nelse {\nvec4 dc = " + f.texel(dc, "state") + ";\n";
-      f.body += "if (q == 0) { d = dc * " + gate(f, 5, "now", 2) + " * g * (1.0 - g); }\nelse if (q == 1) { d = dc * " +
-                before + " * g * (1.0 - g); }\nelse { d = dc * " + gate(f, 5, "now", 0) + " * (1.0 - g * g); }\n}\n";
-    });
-  }
-
-  void gru_gates_gradient(std::int64_t t, int da, int dh) {
-    step("gru gradient", t, gate_texels(), {{da, "d"}, {8, "dx"}}, [&](Fragment& f) {
-      std::string before = "vec4(0.0)";
-      if (t > 0)
-        before = f.texel(4, "now - " + num(state_texels()));
-      else if (given(3))
-        before = f.texel(3, "state");
-      f.body += gate_place() + "vec4 dh = " + f.texel(dh, "state") + ", r = " + gate(f, 5, "now", 0) +
-                ", z = " + gate(f, 5, "now", 1) + ", candidate = " + gate(f, 5, "now", 2) + ";\nvec4 dx, d;\n";
-      f.body += "if (q == 1) { dx = d = dh * (" + before +
-                " - candidate) * z * (1.0 - z); }\nelse {\ndx = dh * (1.0 - z) * (1.0 - candidate * candidate);\n";
-      f.body += "if (q == 0) { dx = d = dx * " + f.texel(6, "now") + " * r * (1.0 - r); } else { d = dx * r; }\n}\n";
-    });
+  // Texel of gate q at (0, batch, k), for the texel i of (batch, k) in a state.
+  std::string first_gate(Fragment& f, int arg, std::int64_t q) const {
+    const std::string units = num(h_ / 4);
+    return f.texel(arg, "i / " + units + " * " + num(columns_ / 4) + " + " + num(q * h_ / 4) + " + i % " + units);
   }
 
   // dwh = Σ over steps of h(t−1)ᵀ·d(t). Of h0 first, if there is one: its product is added by the epilogue of the rest.
@@ -369,7 +367,7 @@ class Emitter {
     const int dh0 = lstm_ ? 10 : 11;
     auto carries_over = [&] {
       Fragment f(info_);
-      const std::string value = f.texel(carried, "i") + " * " + gate(f, 5, "i", 1);
+      const std::string value = f.texel(carried, "i") + " * " + first_gate(f, 5, 1);
       f.body = f.output(11) + " = " + value;
       return f;
     };
@@ -409,9 +407,9 @@ class Emitter {
   std::vector<ArgInfo> info_;
   const Caps& caps_;
   bool lstm_;
-  bool blocked_;
-  std::vector<int> parts_;  // of what is drawn for four sequences at once; of the rest, the whole
-  std::int64_t t_, b_, h_, columns_;
+  std::int64_t rows_ = 1;  // sequences drawn at once by passes of products; 1: there are none
+  std::vector<int> parts_;  // that those draw
+  std::int64_t t_, b_, h_, gates_, columns_;
   Passes result_;
 };
 

@@ -11,7 +11,7 @@
 import { type Buffer, kUniformHeaderWords, type Launch, type Program, uniformWords } from '../program/program.ts';
 import { texelCount, textureShape } from '../program/texture.ts';
 import { kRunsInFlight, type Runner, RunRing, type RunSlot, Uniforms, type Values } from './runner.ts';
-import { kCorners, makeTexture, type WebGlDevice } from './webgl_device.ts';
+import { kCorners, limitsOf, makeTexture, type WebGlDevice } from './webgl_device.ts';
 
 /** Outputs up to this many texels are brought along by every run, so many of them in all. */
 const kSmallOutput = 256;
@@ -187,13 +187,7 @@ class WebGlRunner implements Runner {
   // ---- loading ----------------------------------------------------------------------------------------------------------
 
   #checkLimits(): void {
-    const gl = this.#gl;
-    const reads = gl.getParameter(gl.MAX_TEXTURE_IMAGE_UNITS) as number;
-    const draws = Math.min(
-      gl.getParameter(gl.MAX_DRAW_BUFFERS) as number,
-      gl.getParameter(gl.MAX_COLOR_ATTACHMENTS) as number,
-    );
-    const side = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
+    const { textureUnits: reads, drawBuffers: draws, textureSize: side } = limitsOf(this.#gl);
     for (const { name, args } of this.program.kernels) {
       const written = args.filter((a) => a.written).length;
       if (written > draws || args.length - written > reads) {

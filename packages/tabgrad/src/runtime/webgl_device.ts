@@ -12,6 +12,31 @@ export interface WebGlFacts {
   software: boolean;
 }
 
+/** What decides how the engine plans Programs. */
+export interface WebGlLimits {
+  drawBuffers: number;
+  textureUnits: number;
+  textureSize: number;
+}
+
+export function limitsOf(gl: WebGL2RenderingContext): WebGlLimits {
+  const get = (name: number) => gl.getParameter(name) as number;
+  return {
+    drawBuffers: Math.min(get(gl.MAX_DRAW_BUFFERS), get(gl.MAX_COLOR_ATTACHMENTS)),
+    textureUnits: get(gl.MAX_TEXTURE_IMAGE_UNITS),
+    textureSize: get(gl.MAX_TEXTURE_SIZE),
+  };
+}
+
+/** Of the device that openWebGl() would open, by a context for the question alone; null: there is none. */
+export function webGlLimits(): WebGlLimits | null {
+  const gl = contextOn(newCanvas());
+  if (!gl) return null;
+  const limits = limitsOf(gl);
+  gl.getExtension('WEBGL_lose_context')?.loseContext();
+  return limits;
+}
+
 export class WebGlDevice {
   readonly gl: WebGL2RenderingContext;
   readonly facts: WebGlFacts;
@@ -65,14 +90,7 @@ export class WebGlDevice {
 
 /** Throws Error with the reason when there is none that trains. */
 export async function openWebGl(canvas?: OffscreenCanvas | HTMLCanvasElement): Promise<WebGlDevice> {
-  const on = canvas ?? newCanvas();
-  const gl = on.getContext('webgl2', {
-    alpha: false,
-    antialias: false,
-    depth: false,
-    stencil: false,
-    powerPreference: 'high-performance',
-  }) as WebGL2RenderingContext | null;
+  const gl = contextOn(canvas ?? newCanvas());
   if (!gl) throw new Error('This browser has no WebGL2.');
   if (!gl.getExtension('EXT_color_buffer_float')) {
     throw new Error(
@@ -85,6 +103,16 @@ export async function openWebGl(canvas?: OffscreenCanvas | HTMLCanvasElement): P
     throw new Error('This GPU loses precision in textures of 32-bit numbers, so training on it would go wrong.');
   }
   return device;
+}
+
+function contextOn(canvas: OffscreenCanvas | HTMLCanvasElement): WebGL2RenderingContext | null {
+  return canvas.getContext('webgl2', {
+    alpha: false,
+    antialias: false,
+    depth: false,
+    stencil: false,
+    powerPreference: 'high-performance',
+  }) as WebGL2RenderingContext | null;
 }
 
 function newCanvas(): OffscreenCanvas | HTMLCanvasElement {

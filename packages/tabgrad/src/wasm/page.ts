@@ -7,7 +7,7 @@ import type { Program } from '../program/program.ts';
 import { readProgram } from '../program/read.ts';
 import { DeviceLost, type Runner } from '../runtime/runner.ts';
 import { loadWebGl } from '../runtime/webgl.ts';
-import { openWebGl } from '../runtime/webgl_device.ts';
+import { openWebGl, type WebGlLimits, webGlLimits } from '../runtime/webgl_device.ts';
 import { openDevice } from '../runtime/webgpu_device.ts';
 import { loadWebGpu } from '../runtime/webgpu.ts';
 
@@ -33,6 +33,8 @@ export class Page {
   readonly #openers: Openers;
   readonly #runners = new Map<number, Runner>();
   readonly #devices = new Map<string, Loader>();
+  readonly #webGlLimits: () => WebGlLimits | null;
+  #knownLimits: WebGlLimits | null | undefined;
   #count = 0;
   #failure = '';
   /** Set when the last failure was that the GPU is gone: loading again opens another one. */
@@ -44,8 +46,9 @@ export class Page {
   }
 
   /** openers: each is asked for a device before the first Program of its target is loaded, and after each loss. */
-  constructor(openers: Openers = kOpeners) {
+  constructor(openers: Openers = kOpeners, limits: () => WebGlLimits | null = webGlLimits) {
     this.#openers = openers;
+    this.#webGlLimits = limits;
   }
 
   get inUse(): boolean {
@@ -107,6 +110,15 @@ export class Page {
       new Float32Array(memory.buffer, at >>> 0, values.length).set(values);
       return kOk;
     });
+  }
+
+  /** Writes draw buffers, texture units and texture size of the WebGL2 that there is, asked once; 0: there is none. */
+  webGlLimits(memory: WebAssembly.Memory, at: number): number {
+    if (this.#knownLimits === undefined) this.#knownLimits = this.#webGlLimits();
+    if (!this.#knownLimits) return 0;
+    const { drawBuffers, textureUnits, textureSize } = this.#knownLimits;
+    new Int32Array(memory.buffer, at >>> 0, 3).set([drawBuffers, textureUnits, textureSize]);
+    return 1;
   }
 
   runsInFlight(runner: number): number {

@@ -19,6 +19,7 @@ addToLibrary({
   tg_page_write: (runner, buffer, at) => Module['page'].write(wasmMemory, runner, buffer, at),
   tg_page_set_uniform: (runner, uniform, value) => Module['page'].setUniform(runner, uniform, value),
   tg_page_set_random: (runner, low, high, step) => Module['page'].setRandom(runner, low, high, step),
+  tg_page_webgl_limits: (at) => Module['page']?.webGlLimits(wasmMemory, at) ?? 0,
   tg_page_text: (runner, at, capacity) => Module['page']?.text(wasmMemory, runner, at, capacity) ?? 0,
   tg_page_free: (runner) => Module['page'].free(runner),
 });

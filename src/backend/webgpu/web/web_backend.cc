@@ -16,6 +16,7 @@ void tg_page_set_random(int runner, std::uint32_t seed_low, std::uint32_t seed_h
 int tg_page_run(int runner, int entry);                  // suspends while too many runs are under way
 int tg_page_read(int runner, int buffer, int runs_ago, void* data);  // suspends
 int tg_page_runs_in_flight(int runner);
+int tg_page_webgl_limits(int* limits);  // draw buffers, texture units, texture size; 0: there is no WebGL2
 std::size_t tg_page_text(int runner, char* text, std::size_t capacity);  // of the last failure; runner's description
 void tg_page_free(int runner);
 }
@@ -93,6 +94,12 @@ class WebBackend final : public Backend {
 };
 
 }  // namespace
+
+WebGlLimits page_webgl_limits() {
+  std::array<int, 3> limits;
+  if (tg_page_webgl_limits(limits.data()) == 0) return {};
+  return {limits[0], limits[1], limits[2]};
+}
 
 std::unique_ptr<Backend> make_web_backend(Program program) { return std::make_unique<WebBackend>(std::move(program)); }
 

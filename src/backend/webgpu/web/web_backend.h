@@ -7,10 +7,13 @@
 #include <memory>
 
 #include "backend/backend.h"
+#include "backend/webgl/webgl_caps.h"
 
 namespace tabgrad {
 
 // Throws Error where the browser has no GPU, or none that takes the Program.
 std::unique_ptr<Backend> make_web_backend(Program program);
+// Of the WebGL2 that the page has; outside a page, and without it, those that every device has.
+WebGlLimits page_webgl_limits();
 
 }  // namespace tabgrad
