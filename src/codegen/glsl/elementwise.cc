@@ -23,6 +23,7 @@ Passes map_passes(const Kernel& k, const std::vector<ArgInfo>& info) {
   const bool wide = draws_by_fours(body);
   PrintOptions o = print_options(f, wide ? 4 : 1);
   if (wide) {
+    f.uniform_flow = flows_alike(body);
     f.body += coordinates(body.space, "i", "i", 4, o.index, Language::kGlsl) + print_code(body, o);
     for (const Store& s : body.stores) f.body += f.output(s.arg) + " = v" + num(s.value) + ";\n";
     return {{f.finish("map")}, {}};

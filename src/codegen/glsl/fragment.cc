@@ -167,6 +167,10 @@ bool draws_by_fours(const Body& body) {
   return random_by_fours(body);
 }
 
+bool flows_alike(const Body& body) {
+  return std::all_of(body.loads.begin(), body.loads.end(), [](const Load& l) { return l.at.ranges.empty(); });
+}
+
 PrintOptions print_options(Fragment& f, int width) {
   PrintOptions o;
   o.language = Language::kGlsl;

@@ -56,6 +56,8 @@ class Fragment {
 
 // Whether four neighbours along the last dimension can be computed at once.
 bool draws_by_fours(const Body& body);
+// Whether all invocations run the body alike, as Fragment::uniform_flow says: nothing is loaded on a condition.
+bool flows_alike(const Body& body);
 // Options whose loads read from the fragment.
 PrintOptions print_options(Fragment& f, int width);
 // Reads of a load whose four neighbours are wanted.

@@ -12,7 +12,7 @@ namespace tabgrad::codegen {
 namespace {
 
 // Putting rows together costs about as much as so many reads a texel.
-constexpr std::int64_t kReadsTogether = 4;
+constexpr std::int64_t kReadsTogether = 8;
 // Chunks of k are not longer than this, and not shorter than that to have so many invocations.
 constexpr std::int64_t kLongChunk = 256, kShortChunk = 64, kManyInvocations = 16384;
 
@@ -93,9 +93,9 @@ class Emitter {
 
   // A function product() that reads what product() of the first pass drew.
   void together(Fragment& f, int first) const {
-    const std::string n = num(c_.n / 4), rows = num(rows_);
+    const std::string n = num(c_.n / 4), shift = rows_ == 8 ? "3" : "2";
     f.functions = "void product(int b, int m, int n, int chunk, out vec4 r0) {\nint row = b * " + num(c_.m) +
-                  " + m, at = row / " + rows + " * " + n + " + (n >> 2), part = row % " + rows +
+                  " + m, at = (row >> " + shift + ") * " + n + " + (n >> 2), part = row & " + num(rows_ - 1) +
                   ";\nr0 = vec4(0.0);\nfor (int c = 0; c < " + num(chunks_) + "; c++) {\n";
     for (int r = 0; r < rows_; ++r)
       f.functions += (r ? "else if (part == " : "if (part == ") + num(r) + ") r0 += " + f.texel(first + r, "at") + ";\n";
@@ -183,12 +183,14 @@ class Emitter {
   void epilogue(Fragment& f) {
     const Body& body = k_.body;
     const bool stores_product = body.code.empty() || k_.store_product;
+    f.uniform_flow = wide_ && flows_alike(body);
     PrintOptions o = print_options(f, wide_ ? 4 : 1);
     o.known = [](const Load& l) { return std::string(l.arg == 2 ? "r0" : ""); };
     const std::string n = num(wide_ ? c_.n / 4 : c_.n), type = wide_ ? "vec4" : "float";
     auto drawn = [&](const std::string& e) {
-      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(row / " + num(c_.m) + ", row % " +
-                      num(c_.m) + ", " + e + " % " + n + (wide_ ? " * 4" : "") + ", 0, r0);\n";
+      const std::string m = num(c_.m), place = c_.batch == 1 ? "0, row" : "row / " + m + ", row % " + m;
+      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(" + place + ", (" + e + " - row * " + n + ")" +
+                      (wide_ ? " * 4" : "") + ", 0, r0);\n";
       if (!body.code.empty())
         t += coordinates(body.space, e, "i", wide_ ? 4 : 1, o.index, Language::kGlsl) + print_code(body, o);
       return t;
