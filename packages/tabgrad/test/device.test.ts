@@ -1,6 +1,7 @@
 // Which device a run gets, and why.
 import { expect, test } from 'vitest';
 import { chooseDevice } from '../src/device.ts';
+import { Page } from '../src/wasm/page.ts';
 
 const kGpu = { device: 'webgpu', name: 'NVIDIA H200', software: false } as const;
 const kInfo = { description: '4 threads', threads: 4, gpus: [kGpu], gpuReason: '' };
@@ -41,4 +42,18 @@ test('without WebGPU it is WebGL2, with the reason; each where it is asked for',
   const both = { ...kInfo, gpus: [...kInfo.gpus, ...kWebGl.gpus] };
   expect(chooseDevice('auto', both, kLarge)).toMatchObject({ device: 'webgpu', reason: '' });
   expect(chooseDevice('webgl', both, null)).toMatchObject({ device: 'webgl', reason: '' });
+});
+
+test('the engine learns the limits of WebGL2, which is asked once', () => {
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  let asked = 0;
+  const page = new Page({}, () => {
+    asked += 1;
+    return { drawBuffers: 6, textureUnits: 32, textureSize: 8192 };
+  });
+  expect([page.webGlLimits(memory, 64), page.webGlLimits(memory, 64)]).toEqual([1, 1]);
+  expect([...new Int32Array(memory.buffer, 64, 3)]).toEqual([6, 32, 8192]);
+  expect(asked).toBe(1);
+  expect(new Page({}, () => null).webGlLimits(memory, 0)).toBe(0);
+  expect(new Int32Array(memory.buffer)[0]).toBe(0);
 });

@@ -189,8 +189,8 @@ class Emitter {
     const std::string n = num(wide_ ? c_.n / 4 : c_.n), type = wide_ ? "vec4" : "float";
     auto drawn = [&](const std::string& e) {
       const std::string m = num(c_.m), place = c_.batch == 1 ? "0, row" : "row / " + m + ", row % " + m;
-      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(" + place + ", (" + e + " - row * " + n + ")" +
-                      (wide_ ? " * 4" : "") + ", 0, r0);\n";
+      std::string t = "int row = " + e + " / " + n + ";\n" + type + " r0;\nproduct(" + place + ", (" + e + " - row * " + n +
+                      ")" + (wide_ ? " * 4" : "") + ", 0, r0);\n";
       if (!body.code.empty())
         t += coordinates(body.space, e, "i", wide_ ? 4 : 1, o.index, Language::kGlsl) + print_code(body, o);
       return t;

@@ -110,6 +110,8 @@ export async function launchChromium(options: ChromiumOptions = {}): Promise<Chr
 export interface FirefoxOptions {
   /** software: WebGPU on the root's lavapipe, never to be shown as a GPU. */
   gpu?: 'none' | 'software';
+  /** An X server (":99") to have a window on: headless, Firefox has no WebGL, which it gets from GL of a display. */
+  display?: string;
   prefs?: Record<string, unknown>;
 }
 
@@ -119,7 +121,8 @@ export async function launchFirefox(options: FirefoxOptions = {}): Promise<TestB
     const browser = await puppeteer.launch({
       browser: 'firefox',
       executablePath: kFirefox,
-      headless: true,
+      headless: options.display === undefined,
+      ...(options.display !== undefined && { env: { ...process.env, DISPLAY: options.display } }),
       timeout: kStartMs,
       extraPrefsFirefox: {
         'network.proxy.type': 1,
@@ -131,6 +134,7 @@ export async function launchFirefox(options: FirefoxOptions = {}): Promise<TestB
         'network.connectivity-service.enabled': false,
         'services.settings.server': 'data:,', // no remote settings
         ...(options.gpu === 'software' && { 'dom.webgpu.enabled': true, 'gfx.webgpu.ignore-blocklist': true }),
+        ...(options.display !== undefined && { 'webgl.force-enabled': true }),
         ...options.prefs,
       },
     });

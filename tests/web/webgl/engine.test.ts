@@ -1,7 +1,7 @@
 // The C++ tests of targets, compiled to WebAssembly, on the page's WebGL2 runner in Chromium with a software GPU: the table of ops
 // against the oracle, also for smaller devices, and models that train as on the CPU. Needs build/wasm's test_page.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Chromium, launchChromium } from '../lib/browsers.ts';
+import { type Chromium, launchChromium, launchFirefox } from '../lib/browsers.ts';
 import { passes } from '../lib/test_page.ts';
 import { bundled } from '../webgpu/bundled.ts';
 
@@ -30,3 +30,20 @@ test.each(['lstm', 'gru', 'transformer'])('%s trains as on the CPU, 200 steps', 
   passes(browser, options.file, `*ForecasterParity.*/${kind}_webgl`, 1),
 );
 test('GPT tiny trains as on the CPU', kPatience, () => passes(browser, options.file, '*GptParity.*/tiny_webgl', 2));
+
+// Firefox needs a display for WebGL, and an X server is not among the toolchain's packages: tests/web/README.md.
+test.skipIf(!process.env.DISPLAY)('Firefox: ops, and training as on the CPU', kPatience, async () => {
+  const firefox = await launchFirefox({ gpu: 'software', display: process.env.DISPLAY! });
+  try {
+    await passes(
+      firefox,
+      options.file,
+      '*lstm_*__webgl:*gru_after_6*__webgl:*matmul_1x40*__webgl:*softmax*__webgl',
+      30,
+    );
+    await passes(firefox, options.file, '*GptParity.*/tiny_webgl', 1);
+    expect(firefox.outside).toEqual([]);
+  } finally {
+    await firefox.close();
+  }
+});
