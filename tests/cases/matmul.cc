@@ -26,9 +26,9 @@ std::vector<Case> products() {
     for (int form = 0; form < 4; ++form)
       for (std::int64_t batch : {1, 3}) cases.push_back(product(batch, s[0], s[1], s[2], form & 1, form & 2));
   // Whole fours of rows and columns, which some targets draw by eights or fours of rows, and with k in chunks.
-  for (const Dims& s : std::vector<Dims>{{40, 68, 130}, {40, 36, 264}, {36, 68, 264}})
+  for (const Dims& s : std::vector<Dims>{{40, 60, 130}, {40, 36, 128}, {36, 60, 128}})
     for (int form = 0; form < 4; ++form)
-      for (std::int64_t batch : {1, 3}) cases.push_back(product(batch, s[0], s[1], s[2], form & 1, form & 2));
+      for (std::int64_t batch : {1, 2}) cases.push_back(product(batch, s[0], s[1], s[2], form & 1, form & 2));
   return cases;
 }
 

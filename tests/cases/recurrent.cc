@@ -43,8 +43,9 @@ std::vector<Case> sized_cases() {
     cases.push_back(sequence(kind, 5, 33, 33, false, false));
     cases.push_back(sequence(kind, 3, 2, 130, true, false));   // more weights than registers hold, inputs padded
     cases.push_back(sequence(kind, 2, 130, 68, false, false));  // several sequences a workgroup
-    cases.push_back(sequence(kind, 3, 24, 68, true, false));   // products in passes of their own, by eights of sequences
-    cases.push_back(sequence(kind, 3, 12, 100, false, true));  // and by fours
+    const Dim many = kind == Kind::kLstm ? 60 : 68;  // enough for products in passes of their own,
+    cases.push_back(sequence(kind, 4, 16, many, true, false));  // by eights of sequences
+    cases.push_back(sequence(kind, 3, 20, many, false, true));  // and by fours
     cases.push_back(sequence(kind, 2, 1, 260, false, true));   // more outputs than invocations
   }
   return cases;

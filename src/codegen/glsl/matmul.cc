@@ -135,8 +135,8 @@ class Emitter {
     return offset % 4 == 0 && batch % 4 == 0 && stride % 4 == 0;
   }
 
-  // Row j of the step's four k. across: a0 … a3 are the k, each with four rows (a4 … a7: with the next four); otherwise the rows. along: b0 … b3 are the n, each with
-  // four k, or there is one n; otherwise the k.
+  // Row j of the step's four k. across: a0 … a3 are the k, each with four rows (a4 … a7: with the next four); otherwise the rows.
+  // along: b0 … b3 are the n, each with four k, or there is one n; otherwise the k.
   void multiply(std::string& t, int j, bool across, bool along) const {
     auto a = [&](int q) { return across ? "a" + num(j / 4 * 4 + q) + "." + kLanes[j % 4] : "a" + num(j) + "." + kLanes[q]; };
     const std::string row = across ? "vec4(" + a(0) + ", " + a(1) + ", " + a(2) + ", " + a(3) + ")" : "a" + num(j);
