@@ -53,11 +53,11 @@ Part map_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Parts reduce_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, bool cut = true);
 Part gather_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Part segment_sum_part(const Kernel& kernel, const std::vector<ArgInfo>& info);
-Parts softmax_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
-Parts cross_entropy_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts softmax_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
+Parts cross_entropy_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
 Parts attention_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
 Parts recurrent_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
-Parts sum_squares_parts(const Kernel& kernel, const std::vector<ArgInfo>& info);
+Parts sum_squares_parts(const Kernel& kernel, const std::vector<ArgInfo>& info, const Caps& caps);
 Part optimizer_part(const Kernel& kernel, const std::vector<ArgInfo>& info, const std::vector<std::string>& uniforms);
 
 }  // namespace tabgrad::codegen

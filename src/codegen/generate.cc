@@ -7,14 +7,14 @@ namespace {
 Parts composite_parts(const Kernel& k, const std::vector<ArgInfo>& args, const std::vector<std::string>& uniforms,
                       const Caps& caps) {
   switch (k.composite) {
-    case Composite::kSoftmax: return softmax_parts(k, args);
+    case Composite::kSoftmax: return softmax_parts(k, args, caps);
     case Composite::kLayerNorm:
-    case Composite::kRmsNorm: return norm_parts(k, args);
-    case Composite::kCrossEntropy: return cross_entropy_parts(k, args);
+    case Composite::kRmsNorm: return norm_parts(k, args, caps);
+    case Composite::kCrossEntropy: return cross_entropy_parts(k, args, caps);
     case Composite::kAttention: return attention_parts(k, args);
     case Composite::kLstm:
     case Composite::kGru: return recurrent_parts(k, args, caps);
-    case Composite::kSumSquares: return sum_squares_parts(k, args);
+    case Composite::kSumSquares: return sum_squares_parts(k, args, caps);
     case Composite::kSgd:
     case Composite::kAdam: return {{optimizer_part(k, args, uniforms)}, {}};
   }

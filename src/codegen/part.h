@@ -66,7 +66,7 @@ struct RowSource {
 };
 // Layer norm and RMS norm. What `source` needs are further arguments behind the norm's own. A gradient's body is its epilogue: it
 // loads dx, and runs over the rows; unless store_product, dx itself is not stored.
-Parts norm_parts(const Kernel& kernel, const std::vector<ArgInfo>& args, const RowSource* source = nullptr);
+Parts norm_parts(const Kernel& kernel, const std::vector<ArgInfo>& args, const Caps& caps, const RowSource* source = nullptr);
 
 // The parts of a kernel that is no shader yet.
 Parts generate(const Kernel& kernel, const std::vector<ArgInfo>& args, const std::vector<std::string>& uniforms,

@@ -7,6 +7,7 @@ extern const char* const math;    // own functions, for a type
 extern const char* const random;  // Philox
 extern const char* const library;    // all of glsl/
 extern const char* const workgroup;  // sums and maxima over a workgroup
+extern const char* const subgroup;   // the same with subgroups
 
 extern const char* const attention_forward;
 extern const char* const attention_dkv;

@@ -208,7 +208,7 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
             " >= " + std::to_string(first) + "u) { return; }\n";
   }
   text += body + "}\n";
-  f.shader.text = std::move(text);
+  f.shader.text = (text.find("subgroup") != std::string::npos ? "enable subgroups;\n" : "") + text;
   return f;
 }
 

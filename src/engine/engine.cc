@@ -5,7 +5,6 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/webgl/webgl_caps.h"
-#include "backend/webgpu/webgpu_caps.h"
 #include "base/flags.h"
 #ifdef __EMSCRIPTEN__
 #include "backend/webgpu/web/web_backend.h"
@@ -81,7 +80,9 @@ std::vector<std::string> Session::names(BufferRole role) const {
 Caps device_caps(const SessionOptions& options) {
   if (options.device != "cpu" && options.device != "webgpu" && options.device != "webgl")
     fail("device '", options.device, "' is not known; this build has: cpu, webgpu, webgl");
-  Caps caps = options.device == "cpu" ? cpu_caps() : options.device == "webgpu" ? webgpu_caps() : webgl_caps(webgl_limits());
+  Caps caps = options.device == "cpu"      ? cpu_caps()
+              : options.device == "webgpu" ? webgpu_caps(options.features.value_or(WebgpuFeatures{}))
+                                           : webgl_caps(webgl_limits());
   if (options.max_texture_dim > 0) caps.max_texture_dim = options.max_texture_dim;
   if (options.max_outputs > 0) caps.max_outputs = options.max_outputs;
   if (!options.claim || flags::noclaim()) {
@@ -109,8 +110,19 @@ std::unique_ptr<Backend> make_backend(Program program, [[maybe_unused]] const Se
 #endif
 }
 
+SessionOptions with_features(const SessionOptions& options) {
+  SessionOptions result = options;
+  if (options.device != "webgpu" || options.features) return result;
+#ifdef __EMSCRIPTEN__
+  result.features = web_features();
+#else
+  result.features = webgpu_features(options.webgpu);
+#endif
+  return result;
+}
+
 Session make_session(const std::vector<EntryGraph>& entries, const SessionOptions& options) {
-  Program program = compile(entries, device_caps(options), options.device);
+  Program program = compile(entries, device_caps(with_features(options)), options.device);
   if (flags::debug() >= 1) {
     for (const Entry& e : program.entries)
       std::fprintf(stderr, "%s: %zu launches, arena %.2f MB\n", e.name.c_str(), e.launches.size(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/webgpu/webgpu_caps.h"
 #include "base/threads.h"
 #include "plan/plan.h"
 
@@ -18,6 +19,8 @@ namespace tabgrad {
 struct SessionOptions {
   std::string device = "cpu";                    // or "webgpu", "webgl"
   std::string webgpu{};                          // its library: "dawn", "wgpu", a path; "": TABGRAD_WEBGPU, or what is found
+  // Of webgpu: what Programs may rely on. Unset: in device_caps() nothing, in make_session() what the device grants.
+  std::optional<WebgpuFeatures> features{};
   int max_texture_dim = 0, max_outputs = 0;  // of webgl, for tests of other devices; 0: the page's, or what nearly all have
   int threads = 0;  // 0: TABGRAD_THREADS or all cores
   std::shared_ptr<ThreadPool> pool{};  // in place of threads: for sessions that never run at the same time
@@ -56,6 +59,8 @@ class Session {
 };
 
 Caps device_caps(const SessionOptions& options);
+// The options with what the device grants where they leave that open. Opens it.
+SessionOptions with_features(const SessionOptions& options);
 // The runner for a Program of the options' device, on the pool if that is the CPU.
 std::unique_ptr<Backend> make_backend(Program program, const SessionOptions& options, ThreadPool& pool);
 // Compiles and loads. Parameters and state start at zero.

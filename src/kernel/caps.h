@@ -34,6 +34,9 @@ struct Caps {
   std::int64_t workgroup_floats = 4096;  // 16 KiB of memory shared by a workgroup
   int workgroup_size = 256;              // invocations of a workgroup
   std::int64_t max_workgroups = 65535;   // of one grid dimension
+  // Invocations that surely share a subgroup, 4 to 128, a power of two: those of numbers n·subgroups to (n+1)·subgroups − 1. A real
+  // subgroup may be larger. 0: kernels use none.
+  int subgroups = 0;
 
   bool claimed(Composite composite, bool grad) const {
     return (grad ? claims_grad : claims)[static_cast<std::size_t>(composite)];

@@ -1,4 +1,6 @@
 // The passes in order: the file to read first.
+#include <algorithm>
+
 #include "plan/passes.h"
 
 namespace tabgrad {
@@ -22,6 +24,9 @@ Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const 
     emit_entry(plan, entry.name, caps, program);
     verify_entry(program, program.entries.back());
   }
+  const bool subgroups = std::any_of(program.kernels.begin(), program.kernels.end(),
+                                     [](const Kernel& k) { return k.shader.text.starts_with("enable subgroups;"); });
+  program.subgroups = subgroups ? caps.subgroups : 0;
   validate(program, "compile");
   return program;
 }

@@ -61,6 +61,7 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::string target;  // "cpu", …: whose Caps it was compiled for
+  int subgroups = 0;  // Caps::subgroups, if a text relies on them: the device must have subgroups of at least so many
 };
 
 // One line for people: "h0.mlp.fc: matmul 1024×384×96 + 6 ops".

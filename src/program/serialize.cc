@@ -169,7 +169,7 @@ std::vector<std::uint8_t> serialize(const Program& program) {
     return fbs::CreateEntry(b, b.CreateString(e.name), launches, e.arena_elements, b.CreateVector(swaps));
   });
   b.Finish(fbs::CreateProgram(b, kVersion, b.CreateString(program.target), uniforms, buffers, kernels, entries,
-                              b.CreateVector(program.packs)),
+                              b.CreateVector(program.packs), program.subgroups),
            fbs::ProgramIdentifier());
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
@@ -193,6 +193,7 @@ Program parse_program(const std::uint8_t* bytes, std::size_t size, const std::st
     }
   }
   program.packs = to_vector(f.packs());
+  program.subgroups = f.subgroups();
   if (f.kernels())
     for (const fbs::Kernel* k : *f.kernels()) program.kernels.push_back(reader.read(k));
   if (f.entries()) {

@@ -21,6 +21,7 @@ class Validator {
   void run() {
     std::set<std::string> names, entries;
     for (std::int64_t n : program_.packs) product({n});
+    check(program_.subgroups >= 0 && program_.subgroups <= 128, "subgroup size");
     for (const Buffer& b : program_.buffers) {
       buffer(b);
       check(b.role == BufferRole::kActivation || names.insert(b.name).second, "buffer names");

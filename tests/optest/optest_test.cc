@@ -59,13 +59,20 @@ bool too_many_pipelines(const Case& test, const Target& target) {
          (test.name.find("lstm") != std::string::npos || test.name.find("gru") != std::string::npos);
 }
 
+// Without subgroups only what has row kernels is another Program.
+bool is_same_program(const Case& test, const Target& target) {
+  if (target.options.device != "webgpu" || !target.options.features) return false;
+  constexpr const char* kRowKernels[] = {"softmax", "cross_entropy", "norm", "sum_squares", "train_"};
+  return std::ranges::none_of(kRowKernels, [&](const char* part) { return test.name.find(part) != std::string::npos; });
+}
+
 std::vector<Way> make_ways() {
   std::vector<Way> ways;
   for (const Case& test : all_cases()) {
     if (test.gradients && test.differences) ways.push_back({&test, nullptr});
     for (const Target& target : targets()) {
       if (target.options.device == "webgpu" && sanitized()) continue;  // a driver's own leaks are not ours
-      if (!too_many_pipelines(test, target)) ways.push_back({&test, &target});
+      if (!too_many_pipelines(test, target) && !is_same_program(test, target)) ways.push_back({&test, &target});
     }
   }
   return ways;

@@ -43,6 +43,7 @@ std::vector<Target> make_targets() {
       {"cpu_reloaded", {.threads = 2}, true, true},
 #if !defined(__EMSCRIPTEN__) || defined(TABGRAD_TEST_PAGE)
       {"webgpu", {.device = "webgpu"}, false, false},
+      {"webgpu_workgroups", {.device = "webgpu", .features = WebgpuFeatures{}}, false, false},
       {"webgpu_noclaim", {.device = "webgpu", .claim = false}, false, false},
       {"webgpu_nofuse", {.device = "webgpu", .fuse = false}, false, true},
 #endif

@@ -1,6 +1,7 @@
 // What the planner makes of the models for WebGPU, with no device: launches and memory against budgets.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/engine.h"
@@ -39,6 +40,27 @@ TEST(WebgpuPlan, Epilogues) {
   caps.epilogues = false;
   const std::size_t without = compile(build_gpt(c).entries, caps, "webgpu").entries.front().launches.size();
   EXPECT_GE(without, compiled(build_gpt(c)).entries.front().launches.size() + 2 * static_cast<std::size_t>(c.layers) + 2);
+}
+
+// Rows are reduced by subgroups where the device has them; otherwise no text mentions them, and the Program loads anywhere.
+TEST(WebgpuPlan, Subgroups) {
+  const auto count = [](const Program& program, const std::string& what) {
+    return std::ranges::count_if(program.kernels,
+                                 [&](const Kernel& k) { return k.shader.text.find(what) != std::string::npos; });
+  };
+  const BuiltModel model = build_gpt(gpt_preset("tiny"));
+  const Program without = compiled(model);
+  EXPECT_EQ(without.subgroups, 0);
+  EXPECT_EQ(count(without, "subgroup"), 0);
+  for (const int size : {4, 32, 128}) {
+    const Caps caps = device_caps({.device = "webgpu", .features = WebgpuFeatures{.subgroups = size}});
+    const Program with = compile(model.entries, caps, "webgpu");
+    EXPECT_EQ(with.subgroups, size);
+    EXPECT_GE(count(with, "enable subgroups;"), 5) << size;
+    EXPECT_EQ(count(with, "enable subgroups;"), count(with, "subgroupShuffleXor")) << size;
+    EXPECT_EQ(with.entries.front().launches.size(), without.entries.front().launches.size());
+  }
+  for (const int odd : {1, 2, 12, 256}) EXPECT_EQ(webgpu_caps({.subgroups = odd}).subgroups, 0) << odd;
 }
 
 // Layers of equal shape share their texts: pipelines are dear to make.

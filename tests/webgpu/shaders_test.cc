@@ -28,7 +28,13 @@ std::string tint(const std::string& text) {
 class Shaders : public testing::Test {
  protected:
   void check(const BuiltModel& model) {
-    const Program program = compile(model.entries, device_caps({.device = "webgpu"}), "webgpu");
+    for (const int subgroups : {0, 4, 32})
+      check(compile(model.entries, device_caps({.device = "webgpu", .features = WebgpuFeatures{.subgroups = subgroups}}),
+                    "webgpu"));
+  }
+
+ private:
+  void check(const Program& program) {
     EXPECT_NO_THROW(parse_program(serialize(program).data(), serialize(program).size(), "bytes"));
     for (const Kernel& k : program.kernels) {
       EXPECT_EQ(k.kind, KernelKind::kShader);
@@ -40,7 +46,6 @@ class Shaders : public testing::Test {
       EXPECT_EQ(b.pack >= 0 ? b.pack_offset % 64 : std::max<std::int64_t>(b.arena_offset, 0) % 64, 0);
   }
 
- private:
   std::set<std::string> seen_;
 };
 

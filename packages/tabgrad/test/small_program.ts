@@ -33,6 +33,7 @@ export interface Parts {
   }[];
   packs: number[];
   target: string;
+  subgroups?: number;
 }
 interface BufferPart {
   name: string;
@@ -176,6 +177,7 @@ export function write(parts: Parts, version = 1): Uint8Array {
     fbs.Program.createKernelsVector(b, kernels),
     fbs.Program.createEntriesVector(b, entries),
     fbs.Program.createPacksVector(b, longs(parts.packs)),
+    parts.subgroups ?? 0,
   );
   b.finish(root, 'TGP1');
   return b.asUint8Array();

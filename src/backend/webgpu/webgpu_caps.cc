@@ -1,8 +1,10 @@
 #include "backend/webgpu/webgpu_caps.h"
 
+#include <bit>
+
 namespace tabgrad {
 
-Caps webgpu_caps() {
+Caps webgpu_caps(const WebgpuFeatures& features) {
   Caps caps;
   caps.shaders = true;
   caps.claims.set();
@@ -16,6 +18,9 @@ Caps webgpu_caps() {
   caps.max_inputs = 7;
   caps.max_outputs = 4;
   caps.alignment = 64;  // minStorageBufferOffsetAlignment is 256 bytes
+  // Others would not divide workgroups. Below four a butterfly spares nothing.
+  if (features.subgroups >= 4 && features.subgroups <= 128 && std::has_single_bit(static_cast<unsigned>(features.subgroups)))
+    caps.subgroups = features.subgroups;
   return caps;
 }
 

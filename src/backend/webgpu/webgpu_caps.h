@@ -5,7 +5,12 @@
 
 namespace tabgrad {
 
-// Within WebGPU's default limits, which every implementation grants.
-Caps webgpu_caps();
+// What a device grants beyond the standard.
+struct WebgpuFeatures {
+  int subgroups = 0;  // the least size of a subgroup; 0 without the feature
+};
+
+// Within WebGPU's default limits, which every implementation grants, and the features.
+Caps webgpu_caps(const WebgpuFeatures& features);
 
 }  // namespace tabgrad

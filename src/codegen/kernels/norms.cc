@@ -6,6 +6,8 @@ namespace tabgrad::codegen {
 namespace {
 
 constexpr std::int64_t kMostChunks = 512;  // of rows, for the sums of dgamma and dbeta
+// Units of an invocation for which a subgroup does a row; the gradient keeps five values of each.
+constexpr std::int64_t kUnits = 8, kGradUnits = 4;
 
 std::string num(std::int64_t n) { return std::to_string(n); }
 
@@ -30,13 +32,13 @@ Part sum_chunks(const std::vector<ArgInfo>& info, int scratch, std::int64_t offs
 
 class Emitter {
  public:
-  Emitter(const Kernel& k, const std::vector<ArgInfo>& info, const RowSource* source)
+  Emitter(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps, const RowSource* source)
       : k_(k), info_(info), source_(source), layer_(k.composite == Composite::kLayerNorm) {
     const bool epilogue = !k.body.code.empty();
     const std::int64_t cols = k.arg_dims[0][1];
     const bool wide =
         cols % 4 == 0 && (!epilogue || widens(k.body)) && (!source || source->body.code.empty() || widens(source->body));
-    teams_ = row_teams(k.arg_dims[0][0], cols, wide);
+    teams_ = row_teams(k.arg_dims[0][0], cols, wide, caps.subgroups, k.grad ? kGradUnits : kUnits);
   }
 
   Parts forward() {
@@ -144,8 +146,8 @@ class Emitter {
 }  // namespace
 
 // Arguments: x, gamma, [beta] → y, [mean], rstd; gradient: those, dy → dx, dgamma, [dbeta].
-Parts norm_parts(const Kernel& k, const std::vector<ArgInfo>& info, const RowSource* source) {
-  Emitter e(k, info, source);
+Parts norm_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps, const RowSource* source) {
+  Emitter e(k, info, caps, source);
   return k.grad ? e.backward() : e.forward();
 }
 

@@ -1,12 +1,15 @@
 // Claimed kernels over rows: softmax, cross-entropy, sums of squares; and what row kernels share.
 #include "codegen/kernels/rows.h"
 
+#include <bit>
+
 #include "codegen/templates.h"
 
 namespace tabgrad::codegen {
 namespace {
 
 constexpr std::int64_t kKeptUnits = 16;  // of a row, in an invocation's registers
+constexpr std::int64_t kSubgroupUnits = 8;  // of an invocation, for which a subgroup does a row
 
 std::string num(std::int64_t n) { return std::to_string(n); }
 
@@ -75,14 +78,22 @@ std::string row_text(const std::string& text, const RowTeams& t) {
   return keeps ? unrolled(out, t.own) : out;
 }
 
-// About four units an invocation, in teams of up to a workgroup.
-RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide) {
+// About four units an invocation, in teams of up to a workgroup. With subgroups a row is one subgroup's, which needs no barrier, or,
+// where it is longer, that of 128 invocations, or more for rows that no registers hold: the best on an H200 from 768 to 4096 columns.
+RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide, std::int64_t subgroup, std::int64_t most) {
   RowTeams t;
   t.rows = rows;
   t.cols = cols;
   t.wide = wide;
   t.units = wide ? cols / 4 : cols;
-  while (t.team < 256 && t.team * 4 < t.units) t.team *= 2;
+  t.subgroup = subgroup;
+  if (subgroup == 0) {
+    while (t.team < 256 && t.team * 4 < t.units) t.team *= 2;
+  } else if (t.units <= most * subgroup) {
+    t.team = subgroup;
+  } else {
+    t.team = t.units <= kKeptUnits * 128 ? 128 : 256;
+  }
   t.teams = std::max<std::int64_t>(1, 128 / t.team);
   t.own = ceil_div(t.units, t.team);
   return t;
@@ -92,18 +103,30 @@ Part row_part(const char* text, const char* name, const RowTeams& t, const std::
   std::vector<Constant> constants{
       {"R", num(t.rows)}, {"C", num(t.cols)}, {"U", num(t.units)}, {"T", num(t.team)}, {"ROWS", num(t.teams)}};
   constants.insert(constants.end(), more.begin(), more.end());
-  const std::string whole = std::string(templates::workgroup) + text;
+  std::string whole = templates::workgroup;
+  const bool across = t.subgroup == 0 || t.team > t.subgroup;  // do results pass through workgroup memory?
+  if (t.subgroup > 0) {
+    constants.push_back({"S", num(t.subgroup)});
+    const std::string butterfly =
+        unrolled(templates::subgroup, std::countr_zero(static_cast<std::uint64_t>(t.subgroup)), "", "@s ");
+    whole = unrolled(butterfly, across ? 1 : 0, "", "@w ");
+  }
+  whole += text;
   Part part = template_part(whole.c_str(), name, constants);
   part.declarations += unit_type(t.wide);
   part.workgroup_size = static_cast<int>(t.threads());
-  part.shared = {{"all", "vec4f", t.threads() / 4}};
+  if (t.subgroup == 0) {
+    part.shared = {{"all", "vec4f", t.threads() / 4}};
+  } else if (across) {
+    part.shared = {{"all", "f32", t.threads() / t.subgroup}};
+  }
   part.workgroups = ceil_div(t.rows, t.teams);
   return part;
 }
 
-Parts softmax_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
+Parts softmax_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps) {
   const std::int64_t rows = k.arg_dims[0][0], cols = k.arg_dims[0][1];
-  const RowTeams teams = row_teams(rows, cols, cols % 4 == 0);
+  const RowTeams teams = row_teams(rows, cols, cols % 4 == 0, caps.subgroups, kSubgroupUnits);
   Part p = row_part(k.grad ? templates::softmax_grad : templates::softmax, k.grad ? "softmax gradient" : "softmax", teams, {});
   print_units(p.body, teams);
   p.body = row_text(p.body, teams);
@@ -113,9 +136,9 @@ Parts softmax_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
   return {{std::move(p)}, {}};
 }
 
-Parts cross_entropy_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
+Parts cross_entropy_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps) {
   const std::int64_t rows = k.arg_dims[0][0], cols = k.arg_dims[0][1];
-  const RowTeams teams = row_teams(rows, cols, cols % 4 == 0);
+  const RowTeams teams = row_teams(rows, cols, cols % 4 == 0, k.grad ? 0 : caps.subgroups, kSubgroupUnits);
   Part p = row_part(k.grad ? templates::cross_entropy_grad : templates::cross_entropy,
                     k.grad ? "cross entropy gradient" : "cross entropy", teams, {});
   print_units(p.body, teams);
@@ -137,7 +160,7 @@ Parts cross_entropy_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
 
 // Arguments x1, x2, … → scalar: the chunks of all arrays leave their sums side by side, and a last part adds them and runs the
 // epilogue, whose arguments follow.
-Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
+Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info, const Caps& caps) {
   constexpr std::int64_t kThreads = 256, kMostChunks = 512;
   Parts result;
   const int scratch = static_cast<int>(info.size()), out = static_cast<int>(k.arg_dims.size()) - 1;
@@ -148,7 +171,7 @@ Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     const bool wide = elements % 4 == 0;
     const std::int64_t n = wide ? elements / 4 : elements;
     const std::int64_t chunks = std::clamp<std::int64_t>(ceil_div(n, 4 * kThreads), 1, kMostChunks), each = ceil_div(n, chunks);
-    const RowTeams team{.rows = chunks, .wide = wide, .team = kThreads, .teams = 1};
+    const RowTeams team{.rows = chunks, .wide = wide, .team = kThreads, .teams = 1, .subgroup = caps.subgroups};
     Part p =
         row_part(templates::sum_squares, "sum of squares", team, {{"N", num(n)}, {"EACH", num(each)}, {"FIRST", num(total)}});
     name_arg(p, info, "x", i, false, wide);
@@ -162,7 +185,8 @@ Parts sum_squares_parts(const Kernel& k, const std::vector<ArgInfo>& info) {
     name_arg(p, more, "out", scratch, true);
     result.parts.push_back(std::move(p));
   }
-  Part sum = row_part(templates::sum_chunks, "sum", {.rows = 1, .team = kThreads, .teams = 1}, {{"N", num(total)}});
+  Part sum = row_part(templates::sum_chunks, "sum", {.rows = 1, .team = kThreads, .teams = 1, .subgroup = caps.subgroups},
+                      {{"N", num(total)}});
   name_arg(sum, more, "x", scratch, false);
   const bool epilogue = !k.body.code.empty(), stored = !epilogue || k.store_product;
   if (stored) name_arg(sum, info, "out", out, true);

@@ -12,10 +12,12 @@ struct RowTeams {
   std::int64_t team = 32;   // invocations, a power of two
   std::int64_t teams = 4;   // of a workgroup
   std::int64_t own = 1;     // units of an invocation
+  std::int64_t subgroup = 0;  // Caps::subgroups, of which a team is a multiple
 
   std::int64_t threads() const { return team * teams; }
 };
-RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide);
+// With subgroups, rows of up to `most` units an invocation are one subgroup's.
+RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide, std::int64_t subgroup, std::int64_t most);
 
 // A part over the rows, a team each: the texts' constants R, C, U, T (team), ROWS (teams), their type V (a unit), sums and maxima.
 Part row_part(const char* text, const char* name, const RowTeams& teams, const std::vector<Constant>& more);

@@ -188,7 +188,7 @@ class Shading {
     std::vector<codegen::ArgInfo> info = arg_infos(graph_, values);
     source.split =
         info.back().elements / (product.kernel.contract.batch * product.kernel.contract.m * product.kernel.contract.n);
-    const std::vector<Piece> made = pieces_of(norm, values, codegen::norm_parts(norm.kernel, info, &source));
+    const std::vector<Piece> made = pieces_of(norm, values, codegen::norm_parts(norm.kernel, info, caps_, &source));
     if (binding_count(plan_, {&made[0]}) > caps_.max_args) {
       pieces_.push_back(sum);
       return false;

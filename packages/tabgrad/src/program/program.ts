@@ -69,6 +69,8 @@ export interface Program {
   packs: number[];
   kernels: Shader[];
   entries: Entry[];
+  /** Above 0: the texts rely on subgroups of at least so many invocations. */
+  subgroups: number;
 }
 
 /** The uniform block: words seed (low, high), step, 0, then the uniforms as f32; filled up to whole 16 bytes. */

@@ -30,6 +30,7 @@ export function readProgram(bytes: Uint8Array, source: string): Program {
       packs: list(table.packsLength(), (i) => integer(table.packs(i))),
       kernels: list(table.kernelsLength(), (i) => readShader(part(table.kernels(i)))),
       entries: list(table.entriesLength(), (i) => readEntry(part(table.entries(i)))),
+      subgroups: table.subgroups(),
     };
     validate(program);
     return program;

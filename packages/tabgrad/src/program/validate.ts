@@ -16,6 +16,7 @@ export function need(ok: boolean, what: string, where = ''): void {
 
 export function validate(program: Program): void {
   for (const n of program.packs) need(n >= 1 && n <= kLargest, 'a size');
+  need(program.subgroups >= 0 && program.subgroups <= 128, 'subgroup size');
   need(new Set(program.uniforms).size === program.uniforms.length, 'uniform names');
   const names = new Set<string>();
   for (const b of program.buffers) {

@@ -94,6 +94,14 @@ class WebGpuRunner implements Runner {
   async load(): Promise<void> {
     if (this.program.target !== 'webgpu')
       throw new Error(`This Program is for '${this.program.target}', not for WebGPU.`);
+    const { subgroups, name } = this.#device.facts;
+    if (this.program.subgroups > subgroups) {
+      const has = subgroups === 0 ? 'none' : `some of ${subgroups}`;
+      throw new Error(
+        `[webgpu] the Program relies on subgroups of ${this.program.subgroups}, and ${name} has ${has}: ` +
+          'compile it for this device, or without subgroups.',
+      );
+    }
     const pipelines: GPUComputePipeline[] = [];
     const refused = await this.#watched(async () => {
       this.#makeBuffers();

@@ -1,5 +1,5 @@
-// A GPUDevice for the runner, and what is known of it. Asks for the largest buffers that the adapter has, and nothing else
-// beyond WebGPU's defaults, so that every Program for the default limits loads.
+// A GPUDevice for the runner, and what is known of it. Asks for the largest buffers that the adapter has, and for subgroups, and
+// nothing else beyond WebGPU's defaults, so that every Program for the default limits loads.
 
 import { DeviceLost } from './runner.ts';
 
@@ -8,7 +8,11 @@ export interface DeviceFacts {
   name: string;
   /** No GPU but a program that imitates one: right, and slow. */
   software: boolean;
+  /** The least size of a subgroup; 0 without the feature. */
+  subgroups: number;
 }
+
+const kSubgroups = 'subgroups';
 
 export class WebGpuDevice {
   readonly gpu: GPUDevice;
@@ -21,7 +25,7 @@ export class WebGpuDevice {
   constructor(gpu: GPUDevice, info: GPUAdapterInfo, own: boolean, source: GPU | null = null) {
     this.gpu = gpu;
     this.source = source;
-    this.facts = factsOf(info);
+    this.facts = { ...factsOf(info), subgroups: gpu.features.has(kSubgroups) ? (info.subgroupMinSize ?? 0) : 0 };
     this.#own = own;
     void gpu.lost.then(({ message, reason }) => {
       this.#error = new DeviceLost(`the GPU was lost (${message || reason})`);
@@ -61,7 +65,10 @@ export async function openDevice(gpu: GPU | undefined = globalThis.navigator?.gp
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) throw new Error('The browser offers no GPU (WebGPU has no adapter here).');
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
-  const device = await adapter.requestDevice({ requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } });
+  const device = await adapter.requestDevice({
+    requiredLimits: { maxBufferSize, maxStorageBufferBindingSize },
+    requiredFeatures: adapter.features.has(kSubgroups) ? [kSubgroups] : [],
+  });
   return new WebGpuDevice(device, adapter.info, true, gpu);
 }
 
@@ -70,7 +77,7 @@ export function useDevice(gpu: GPUDevice): WebGpuDevice {
   return new WebGpuDevice(gpu, gpu.adapterInfo, false);
 }
 
-function factsOf(info: GPUAdapterInfo): DeviceFacts {
+function factsOf(info: GPUAdapterInfo): Omit<DeviceFacts, 'subgroups'> {
   const { vendor, architecture, device, description, isFallbackAdapter } = info;
   const name = description || [vendor, device || architecture].filter(Boolean).join(' ') || 'a GPU';
   const software = isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(`${architecture} ${description}`);

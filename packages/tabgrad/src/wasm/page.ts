@@ -14,25 +14,29 @@ import { loadWebGpu } from '../runtime/webgpu.ts';
 const kOk = 0;
 const kFailure = -1;
 
-type Loader = (program: Program) => Promise<Runner>;
-/** By target of a Program: opens a device, on which the loader then loads. */
-export type Openers = Record<string, () => Promise<Loader>>;
+/** A device: loads Programs, and says what they may rely on (WebGpuDevice.facts). */
+interface Opened {
+  load: (program: Program) => Promise<Runner>;
+  subgroups: number;
+}
+/** By target of a Program. */
+export type Openers = Record<string, () => Promise<Opened>>;
 
 const kOpeners: Openers = {
   webgpu: async () => {
     const device = await openDevice();
-    return (program) => loadWebGpu(program, device);
+    return { load: (program) => loadWebGpu(program, device), subgroups: device.facts.subgroups };
   },
   webgl: async () => {
     const device = await openWebGl();
-    return (program) => loadWebGl(program, device);
+    return { load: (program) => loadWebGl(program, device), subgroups: 0 };
   },
 };
 
 export class Page {
   readonly #openers: Openers;
   readonly #runners = new Map<number, Runner>();
-  readonly #devices = new Map<string, Loader>();
+  readonly #devices = new Map<string, Opened>();
   readonly #webGlLimits: () => WebGlLimits | null;
   #knownLimits: WebGlLimits | null | undefined;
   #count = 0;
@@ -58,20 +62,27 @@ export class Page {
   async load(memory: WebAssembly.Memory, at: number, bytes: number): Promise<number> {
     return this.#answer(async () => {
       const program = readProgram(new Uint8Array(memory.buffer, at >>> 0, bytes), 'the engine');
-      if (this.lost) this.#devices.clear();
-      this.lost = false;
-      const load = this.#devices.get(program.target) ?? (await this.#open(program.target));
-      this.#runners.set(++this.#count, await load(program));
+      const device = await this.#device(program.target);
+      this.#runners.set(++this.#count, await device.load(program));
       return this.#count;
     });
   }
 
-  async #open(target: string): Promise<Loader> {
+  /** Of the WebGPU device, which it opens: the least size of a subgroup; 0 without them. */
+  subgroups(): Promise<number> {
+    return this.#answer(async () => (await this.#device('webgpu')).subgroups);
+  }
+
+  async #device(target: string): Promise<Opened> {
+    if (this.lost) this.#devices.clear();
+    this.lost = false;
+    const known = this.#devices.get(target);
+    if (known) return known;
     const open = this.#openers[target];
     if (!open) throw new Error(`Nothing in this page runs Programs for '${target}'.`);
-    const load = await open();
-    this.#devices.set(target, load);
-    return load;
+    const device = await open();
+    this.#devices.set(target, device);
+    return device;
   }
 
   write(memory: WebAssembly.Memory, runner: number, buffer: number, at: number): number {

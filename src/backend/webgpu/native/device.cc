@@ -49,6 +49,10 @@ AdapterFacts facts_of(const Api& api, WGPUAdapter adapter) {
   f.driver = text(info.description);
   f.backend = backend_name(info.backendType);
   f.software = info.adapterType == WGPUAdapterType_CPU;
+  if (api.AdapterHasFeature(adapter, WGPUFeatureName_Subgroups)) {
+    f.subgroup_min = info.subgroupMinSize;
+    f.subgroup_max = info.subgroupMaxSize;
+  }
   api.AdapterInfoFreeMembers(info);
   for (const auto& [feature, name] : kFeatures)
     if (api.AdapterHasFeature(adapter, feature)) f.features.emplace_back(name);
@@ -138,7 +142,12 @@ Device::Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter)
   api_.AdapterGetLimits(adapter, &limits);
   limits.nextInChain = nullptr;
   timestamps_ = api_.AdapterHasFeature(adapter, WGPUFeatureName_TimestampQuery);
-  const WGPUFeatureName timestamp = WGPUFeatureName_TimestampQuery;
+  std::vector<WGPUFeatureName> wanted;
+  if (timestamps_) wanted.push_back(WGPUFeatureName_TimestampQuery);
+  if (api_.dawn && facts_.subgroup_min > 0) {  // wgpu-native's shader compiler does not know them all
+    wanted.push_back(WGPUFeatureName_Subgroups);
+    features_.subgroups = static_cast<int>(facts_.subgroup_min);
+  }
   const char* coarse = "timestamp_quantization";  // to 100 µs: longer than most launches
   WGPUDawnTogglesDescriptor toggles{};
   toggles.chain.sType = WGPUSType_DawnTogglesDescriptor;
@@ -154,8 +163,8 @@ Device::Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter)
   WGPUDeviceDescriptor descriptor{};
   if (api_.dawn) descriptor.nextInChain = &toggles.chain;
   descriptor.requiredLimits = &limits;
-  descriptor.requiredFeatureCount = timestamps_ ? 1 : 0;
-  descriptor.requiredFeatures = &timestamp;
+  descriptor.requiredFeatureCount = wanted.size();
+  descriptor.requiredFeatures = wanted.data();
   descriptor.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
   descriptor.deviceLostCallbackInfo.userdata1 = this;
   descriptor.deviceLostCallbackInfo.callback = [](WGPUDevice const*, WGPUDeviceLostReason reason, WGPUStringView message,

@@ -9,6 +9,7 @@
 #include "backend/webgpu/native/adapters.h"
 #include "backend/webgpu/native/api.h"
 #include "backend/webgpu/native/disk_cache.h"
+#include "backend/webgpu/webgpu_caps.h"
 
 namespace tabgrad::webgpu {
 
@@ -27,6 +28,7 @@ class Device {
   WGPUQueue queue() const { return queue_; }
   const AdapterFacts& facts() const { return facts_; }
   bool has_timestamps() const { return timestamps_; }
+  const WebgpuFeatures& features() const { return features_; }
 
   // Lets callbacks run until `done`; sleeps little at first, so that short work is noticed at once.
   void wait(const bool* done) const;
@@ -42,6 +44,7 @@ class Device {
   AdapterFacts facts_;
   DiskCache cache_ = DiskCache::of_user();
   bool timestamps_ = false;
+  WebgpuFeatures features_;
   std::string error_;
 };
 

@@ -31,6 +31,7 @@ class WebgpuBackend final : public Backend {
  public:
   WebgpuBackend(Program program, const std::string& library)
       : program_(std::move(program)), device_(Device::open(library)), api_(device_->api()) {
+    check_features();
     api_.DevicePushErrorScope(device_->get(), WGPUErrorFilter_Validation);
     api_.DevicePushErrorScope(device_->get(), WGPUErrorFilter_OutOfMemory);
     make_buffers();
@@ -146,6 +147,13 @@ class WebgpuBackend final : public Backend {
     std::vector<double> seconds;  // the best of all runs
     int runs = 0;
   };
+
+  void check_features() const {
+    const int has = device_->features().subgroups;
+    if (program_.subgroups > has)
+      fail("[webgpu] the Program relies on subgroups of ", program_.subgroups, ", and ", device_->facts().name, " has ",
+           has == 0 ? std::string("none") : str("some of ", has), ": compile it for this device, or without subgroups");
+  }
 
   WGPUBuffer make_buffer(std::uint64_t bytes, WGPUBufferUsage usage) {
     WGPUBufferDescriptor d{};
@@ -510,6 +518,8 @@ class WebgpuBackend final : public Backend {
 };
 
 }  // namespace
+
+WebgpuFeatures webgpu_features(const std::string& library) { return Device::open(library)->features(); }
 
 std::unique_ptr<Backend> make_webgpu_backend(Program program, const std::string& library) {
   return std::make_unique<WebgpuBackend>(std::move(program), library);

@@ -8,9 +8,12 @@
 
 #include "backend/backend.h"
 #include "backend/webgl/webgl_caps.h"
+#include "backend/webgpu/webgpu_caps.h"
 
 namespace tabgrad {
 
+// What the page's WebGPU device grants. Throws Error where there is none. Suspends.
+WebgpuFeatures web_features();
 // Throws Error where the browser has no GPU, or none that takes the Program.
 std::unique_ptr<Backend> make_web_backend(Program program);
 // Of the WebGL2 that the page has; outside a page, and without it, those that every device has.
