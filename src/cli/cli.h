@@ -27,11 +27,17 @@ struct Common {
   std::string webgpu;  // library, as SessionOptions has it
   std::uint64_t seed = 1;
   int threads = 0;  // 0: TABGRAD_THREADS or all cores
+  std::string precision = "f32";  // or "f16": how a GPU stores activations
 };
 
 // --json, --device, --webgpu, --seed, --threads.
 void add_common_options(CLI::App& app, Common& options);
+// --precision, for commands that train.
+void add_precision_option(CLI::App& app, Common& options);
 SessionOptions session_options(const Common& options);
+// The same for training: with --precision f16 where the device passes the test of it (engine/self_test.h); otherwise `note` is told why
+// it is f32.
+SessionOptions training_options(const Common& options, const std::function<void(const std::string&)>& note);
 
 void add_devices(CLI::App& app, Command& command);
 void add_plan(CLI::App& app, Command& command);

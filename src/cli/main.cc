@@ -5,6 +5,7 @@
 
 #include "base/flags.h"
 #include "cli/cli.h"
+#include "engine/self_test.h"
 
 namespace tabgrad::cli {
 
@@ -26,6 +27,14 @@ void add_common_options(CLI::App& app, Common& options) {
       ->capture_default_str();
 }
 
+void add_precision_option(CLI::App& app, Common& options) {
+  app.add_option("--precision", options.precision,
+                 "How a GPU stores the activations of a train step: f32, or f16, which takes less memory; it computes in f32 "
+                 "either way")
+      ->type_name("f32|f16")
+      ->capture_default_str();
+}
+
 SessionOptions session_options(const Common& options) {
   if (options.threads < 0 || options.threads > 256) fail("--threads must be from 0 to 256, got ", options.threads);
   SessionOptions session;
@@ -33,6 +42,19 @@ SessionOptions session_options(const Common& options) {
   session.webgpu = options.webgpu;
   session.threads = options.threads;
   device_caps(session);  // refuses an unknown device
+  if (options.precision != "f32" && options.precision != "f16")
+    fail("--precision is f32 or f16, not '", options.precision, "'");
+  if (options.precision == "f16" && options.device != "webgpu")
+    fail("--precision f16 is for --device webgpu: ", options.device, " stores f32 alone");
+  return session;
+}
+
+SessionOptions training_options(const Common& options, const std::function<void(const std::string&)>& note) {
+  SessionOptions session = session_options(options);
+  if (options.precision == "f32") return session;
+  const std::string refusal = f16_refusal(session);
+  session.f16 = refusal.empty();
+  if (!session.f16) note("Activations are stored as f32, not f16: " + refusal);
   return session;
 }
 

@@ -58,8 +58,12 @@ class TrainForecast {
   }
 
  private:
+  SessionOptions session() {
+    return training_options(common_, [&](const std::string& line) { progress_.print(line); });
+  }
+
   int single(Series series, const ForecastSettings& settings, const std::optional<Checkpoint>& checkpoint) {
-    ForecastJob job(std::move(series), settings, session_options(common_));
+    ForecastJob job(std::move(series), settings, session());
     describe(job);
     if (checkpoint) {
       if (checkpoint->data_hash != job.data_hash()) {
@@ -86,8 +90,9 @@ class TrainForecast {
     std::vector<NamedMetrics> pooled;  // the model first
     double weight = 0;
     bool diverged = false;
+    const SessionOptions options = session();
     for (std::size_t k = 0; k < folds.size() && !StopRequest::requested(); ++k) {
-      ForecastJob job(series, settings, session_options(common_), folds[k]);
+      ForecastJob job(series, settings, options, folds[k]);
       if (k == 0) describe(job);
       progress_.print(str("Fold ", k + 1, " of ", folds.size(), ": ", folds[k].train_end, " points of training, test from ",
                           format_point(series.times[static_cast<std::size_t>(folds[k].validation_end)], series.step), " on"));
@@ -243,6 +248,7 @@ class TrainForecast {
     const TrainerState& s = trainer.state();
     Json json;
     json["device"] = job.session().device();
+    json["precision"] = job.session().program().f16 ? "f16" : "f32";
     json["model"] = forecaster_kind_name(job.settings().model.kind);
     json["target"] = job.series().target_name;
     json["points"] = job.series().num_steps();
@@ -284,6 +290,7 @@ void add_train_forecast(CLI::App& train, Command& command) {
   const auto options = std::make_shared<ForecastOptions>();
   options->declare(*sub);
   add_common_options(*sub, *common);
+  add_precision_option(*sub, *common);
   sub->callback([&command, sub, common, options] {
     const bool seed_given = sub->get_option("--seed")->count() > 0;
     command = [common, options, seed_given] { return TrainForecast(*options, *common, seed_given).run(); };

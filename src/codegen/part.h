@@ -21,6 +21,7 @@ struct PartArg {
   std::int64_t elements = 0;  // reached from `offset` on
   // Elements into the argument; a multiple of 4 for vectors. It is added to the index, which must not bind looser than a sum.
   std::int64_t offset = 0;
+  bool f16 = false;  // stored as f16: finish() puts the conversions from and to the text's f32 around its places
 };
 // An array in workgroup memory. Parts of one shader share it: a workgroup runs one of them.
 struct SharedArray {

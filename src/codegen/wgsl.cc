@@ -7,14 +7,29 @@
 
 #include "codegen/printer.h"
 #include "codegen/templates.h"
+#include "tensor/dtype.h"
 
 namespace tabgrad::codegen {
 namespace {
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
+// The bracket that closes the one at `open`.
+std::size_t closing(const std::string& text, std::size_t open) {
+  TG_CHECK(open < text.size() && text[open] == '[');
+  std::size_t at = open;
+  for (int depth = 0; at < text.size(); ++at) {
+    depth += text[at] == '[' ? 1 : text[at] == ']' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  return at;
+}
+
 // Each `$name` replaced by what `rename` makes of it; a replacement that ends in ` + ` has opened the index that follows.
-std::string renamed(const std::string& text, const std::function<std::string(const std::string&)>& rename) {
+// `halves(name)`: 1 or 4 for an array of f16, or of vectors of them, otherwise 0. What is read of such is converted to f32, and what is
+// stored in one, from f32.
+std::string renamed(const std::string& text, const std::function<std::string(const std::string&)>& rename,
+                    const std::function<int(const std::string&)>& halves = nullptr) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     if (text[i] != '$') {
@@ -23,9 +38,24 @@ std::string renamed(const std::string& text, const std::function<std::string(con
     }
     std::size_t end = ++i;
     while (end < text.size() && in_word(text[end])) ++end;
-    const std::string with = rename(text.substr(i, end - i));
-    out += with;
+    const std::string name = text.substr(i, end - i), with = rename(name);
     i = end;
+    if (const int width = halves ? halves(name) : 0; width > 0) {
+      const std::size_t close = closing(text, i);
+      const std::string element =
+          (with.ends_with(" + ") ? with : with + "[") + renamed(text.substr(i + 1, close - i - 1), rename, halves) + "]";
+      i = close + 1;
+      if (text.compare(i, 3, " = ") == 0) {
+        const std::size_t stop = text.find(';', i);
+        const std::string value = renamed(text.substr(i + 3, stop - i - 3), rename, halves);
+        out += element + " = " + (width == 4 ? "vec4h(" : "f16(") + value + ")";
+        i = stop;
+      } else {
+        out += (width == 4 ? "vec4f(" : "f32(") + element + ")";
+      }
+      continue;
+    }
+    out += with;
     if (with.ends_with(" + ")) {  // an offset: `b1[64 + `
       TG_CHECK(text[i] == '[');
       ++i;
@@ -126,7 +156,7 @@ std::int64_t shared_floats(const std::vector<const Part*>& parts) {
 Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& rewritable, const Caps& caps) {
   Finished f;
   struct Binding {
-    bool written = false, ids = false, vec4 = false;
+    bool written = false, ids = false, vec4 = false, f16 = false;
     std::int64_t elements = 0;
   };
   std::vector<Binding> bindings;
@@ -148,13 +178,15 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
     TG_CHECK(part.workgroup_size == parts[0].workgroup_size);
     const std::string prefix = parts.size() > 1 ? "p" + std::to_string(p) + "_" : "";
     std::map<std::string, std::string> names;
+    std::map<std::string, int> narrow;
     for (std::size_t a = 0; a < part.shared.size(); ++a) names[part.shared[a].name] = pool_name(part, a);
     for (const PartArg& a : part.args) {
       if (!mentions(part.declarations, a.name) && !mentions(part.body, a.name)) continue;  // a load outside of its range
       const std::size_t at = binding_of(a.arg);
       Binding& b = bindings[at];
-      TG_CHECK(b.elements == 0 || (b.vec4 == a.vec4 && b.ids == a.ids));
-      b = {b.written || a.written, a.ids, a.vec4, std::max(b.elements, a.offset + a.elements)};
+      TG_CHECK(b.elements == 0 || (b.vec4 == a.vec4 && b.ids == a.ids && b.f16 == a.f16));
+      if (a.f16) narrow[a.name] = a.vec4 ? 4 : 1;
+      b = {b.written || a.written, a.ids, a.vec4, a.f16, std::max(b.elements, a.offset + a.elements)};
       TG_CHECK(!a.vec4 || a.offset % 4 == 0);
       names[a.name] = "b" + std::to_string(at) +
                       (a.offset > 0 ? "[" + std::to_string(a.vec4 ? a.offset / 4 : a.offset) + " + " : std::string());
@@ -163,8 +195,9 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
       const auto found = names.find(name);
       return found != names.end() ? found->second : prefix + name;
     };
-    declarations += renamed(part.declarations, rename);
-    const std::string text = renamed(part.body, rename);
+    auto halves = [&](const std::string& name) { return narrow.contains(name) ? narrow.at(name) : 0; };
+    declarations += renamed(part.declarations, rename, halves);
+    const std::string text = renamed(part.body, rename, halves);
     if (parts.size() == 1) {
       body += text;
     } else {
@@ -188,10 +221,10 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
     text += "@group(0) @binding(" + std::to_string(i + 1) + ") var<storage, " + (writes ? "read_write" : "read") + "> b" +
             std::to_string(i) + ": array<" +
             (b.ids    ? "i32"
-             : b.vec4 ? "vec4f"
-                      : "f32") +
+             : b.vec4 ? (b.f16 ? "vec4h" : "vec4f")
+                      : (b.f16 ? "f16" : "f32")) +
             ">;\n";
-    f.shader.args.push_back({writes, b.elements});
+    f.shader.args.push_back({writes, storage_words(b.f16 ? DType::kF16 : DType::kF32, b.elements)});
   }
   text += needed_functions(declarations + body) + declarations;
   text += "@compute @workgroup_size(" + std::to_string(parts[0].workgroup_size) +
@@ -208,7 +241,9 @@ Finished finish(const std::vector<Part>& parts, const std::function<bool(int)>& 
             " >= " + std::to_string(first) + "u) { return; }\n";
   }
   text += body + "}\n";
-  f.shader.text = (text.find("subgroup") != std::string::npos ? "enable subgroups;\n" : "") + text;
+  const bool f16 = std::any_of(bindings.begin(), bindings.end(), [](const Binding& b) { return b.f16; });
+  const bool subgroups = text.find("subgroup") != std::string::npos;
+  f.shader.text = std::string(f16 ? "enable f16;\n" : "") + (subgroups ? "enable subgroups;\n" : "") + text;
   return f;
 }
 

@@ -141,7 +141,7 @@ std::string write_safetensors(const NamedTensors& tensors, const std::map<std::s
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     if (name == kMetadataKey || !names.insert(name).second) fail("Tensor name ", quoted(name), " is reserved or used twice.");
-    const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.size()) * dtype_size(tensor.dtype);
+    const std::uint64_t bytes = static_cast<std::uint64_t>(storage_words(tensor.dtype, tensor.size())) * 4;
     header[name] = {{"dtype", tensor.dtype == DType::kI32 ? "I32" : "F32"},
                     {"shape", tensor.dims},
                     {"data_offsets", {offset, offset + bytes}}};

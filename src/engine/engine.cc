@@ -95,6 +95,7 @@ Caps device_caps(const SessionOptions& options) {
     caps.claims &= alone;
     caps.claims_grad &= alone;
   }
+  caps.f16 = options.f16 && caps.f16;
   caps.fuse = options.fuse && !flags::nofuse();
   caps.arena = options.arena && !flags::noarena();
   return caps;

@@ -24,6 +24,7 @@ struct SessionOptions {
   int max_texture_dim = 0, max_outputs = 0;  // of webgl, for tests of other devices; 0: the page's, or what nearly all have
   int threads = 0;  // 0: TABGRAD_THREADS or all cores
   std::shared_ptr<ThreadPool> pool{};  // in place of threads: for sessions that never run at the same time
+  bool f16 = false;  // of webgpu: store activations as f16, where features has it
   bool fuse = true, claim = true, arena = true;  // also switched off by TABGRAD_NOFUSE, _NOCLAIM, _NOARENA
   std::optional<Composite> claim_alone{};  // of all composites only this one may be claimed: for ablations
 };

@@ -15,6 +15,8 @@ constexpr std::int64_t kRows = 50, kIn = 37, kHidden = 70, kClasses = 19;
 constexpr std::uint64_t kSeed = 1;
 // Targets differ by some 1e-6; a wrong kernel by far more.
 constexpr double kTolerance = 1e-4;
+// The step stores five activations one after another as f16, each off by up to 2^-11 of itself.
+constexpr double kTolerance16 = 5 * 0x1p-11;
 
 using Values = std::map<std::string, std::vector<float>>;
 
@@ -69,9 +71,8 @@ double norm(const std::vector<float>& a, const std::vector<float>* minus = nullp
   return std::sqrt(sum);
 }
 
-}  // namespace
-
-std::string self_test(const SessionOptions& options) {
+// What of the small step differs from the CPU's; empty: nothing.
+std::string difference(const SessionOptions& options, double tolerance) {
   SessionOptions cpu = options;
   cpu.device = "cpu";
   const EntryGraph entry = small_step();
@@ -79,9 +80,21 @@ std::string self_test(const SessionOptions& options) {
   if (want.at("random") != got.at("random")) return "its random numbers are not the CPU's";
   for (const auto& [name, values] : want) {
     const double error = norm(got.at(name), &values) / norm(values);
-    if (!(error <= kTolerance)) return str("its results are not the CPU's: ", name, " differs by ", error);
+    if (!(error <= tolerance)) return str("its results are not the CPU's: ", name, " differs by ", error);
   }
   return {};
+}
+
+}  // namespace
+
+std::string self_test(const SessionOptions& options) { return difference(options, kTolerance); }
+
+std::string f16_refusal(const SessionOptions& options) {
+  SessionOptions half = with_features(options);
+  if (!half.features || !half.features->f16) return "the device has no f16 in its shaders (shader-f16)";
+  half.f16 = true;
+  const std::string problem = difference(half, kTolerance16);
+  return problem.empty() ? problem : "in f16 " + problem;
 }
 
 }  // namespace tabgrad

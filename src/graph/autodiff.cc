@@ -35,6 +35,7 @@ std::vector<Tensor> gradients(Tensor output, const std::vector<Tensor>& wrt, Ten
   for (int i = last; i >= 0; --i) {
     auto& douts = grads[static_cast<std::size_t>(i)];
     if (!needed[static_cast<std::size_t>(i)] || douts.empty()) continue;
+    graph.nodes[static_cast<std::size_t>(i)].forward = true;
     const std::string& layer = graph.nodes[static_cast<std::size_t>(i)].name;
     graph.scope = layer.empty() || layer.ends_with(kBackward) ? layer : layer + kBackward;
     const std::vector<Tensor> dins = node_gradients(graph, i, douts);

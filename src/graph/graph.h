@@ -74,6 +74,8 @@ struct Node {
   int literal = -1;  // kInput with kConstant: index into Graph::literals
   // kReshape, kRandom: not to be taken for an equal value, so that what is computed from it is computed again (graph/recompute.h).
   bool again = false;
+  // Of the forward pass of what gradients() has differentiated: an activation.
+  bool forward = false;
 };
 
 class Graph {

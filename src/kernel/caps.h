@@ -37,6 +37,8 @@ struct Caps {
   // Invocations that surely share a subgroup, 4 to 128, a power of two: those of numbers n·subgroups to (n+1)·subgroups − 1. A real
   // subgroup may be larger. 0: kernels use none.
   int subgroups = 0;
+  // Activations of the forward pass are stored as f16 between kernels; kernels compute in f32.
+  bool f16 = false;
 
   bool claimed(Composite composite, bool grad) const {
     return (grad ? claims_grad : claims)[static_cast<std::size_t>(composite)];

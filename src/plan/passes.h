@@ -70,6 +70,8 @@ void lower_copies(KernelPlan& plan, const Caps& caps);
 PlanKernel copy_kernel(const Graph& graph, Value from, Value to);
 // Packs the parameters, gradients and states of each optimizer kernel.
 void pack_optimizers(KernelPlan& plan, const Caps& caps);
+// Decides which activations are stored as f16 (plan/narrow.cc).
+void narrow(KernelPlan& plan);
 // Turns every kernel into shaders, with scratch values between them, for targets that run text; draw: over textures.
 void draw(KernelPlan& plan, const Caps& caps);
 void shade(KernelPlan& plan, const std::vector<std::string>& uniforms, const Caps& caps);

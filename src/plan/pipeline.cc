@@ -19,14 +19,19 @@ Program compile(const std::vector<EntryGraph>& entries, const Caps& caps, const 
       draw(plan, caps);
     } else if (caps.shaders) {
       pack_optimizers(plan, caps);
+      if (caps.f16) narrow(plan);
       shade(plan, program.uniforms, caps);
     }
     emit_entry(plan, entry.name, caps, program);
     verify_entry(program, program.entries.back());
   }
-  const bool subgroups = std::any_of(program.kernels.begin(), program.kernels.end(),
-                                     [](const Kernel& k) { return k.shader.text.starts_with("enable subgroups;"); });
-  program.subgroups = subgroups ? caps.subgroups : 0;
+  const auto enables = [&](const char* feature) {
+    return std::any_of(program.kernels.begin(), program.kernels.end(), [&](const Kernel& k) {
+      return k.shader.text.find(std::string("enable ") + feature + ";") != std::string::npos;
+    });
+  };
+  program.subgroups = enables("subgroups") ? caps.subgroups : 0;
+  program.f16 = enables("f16");
   validate(program, "compile");
   return program;
 }

@@ -25,7 +25,7 @@ struct Buffer {
   BufferRole role = BufferRole::kActivation;
   DType dtype = DType::kF32;
   Dims dims;
-  std::int64_t arena_offset = -1;  // activations: elements into the arena of their entry point
+  std::int64_t arena_offset = -1;  // activations: words of 4 bytes into the arena of their entry point
   std::vector<std::uint8_t> data;  // constants: the values, little-endian
   int pack = -1;  // index into Program::packs, or -1
   std::int64_t pack_offset = 0;  // elements into the pack
@@ -45,7 +45,7 @@ struct Launch {
 struct Entry {
   std::string name;  // "train_step", "evaluate", "predict", …
   std::vector<Launch> launches;
-  std::int64_t arena_elements = 0;
+  std::int64_t arena_elements = 0;  // of 4 bytes
   // Buffers that exchange their allocations after a run: an updated parameter, written beside the old one, and the old one.
   std::vector<std::array<int, 2>> swaps{};
 };
@@ -61,6 +61,7 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::string target;  // "cpu", …: whose Caps it was compiled for
+  bool f16 = false;  // texts use f16, and activations are stored so: the device must have shader-f16
   int subgroups = 0;  // Caps::subgroups, if a text relies on them: the device must have subgroups of at least so many
 };
 

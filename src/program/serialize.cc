@@ -169,7 +169,7 @@ std::vector<std::uint8_t> serialize(const Program& program) {
     return fbs::CreateEntry(b, b.CreateString(e.name), launches, e.arena_elements, b.CreateVector(swaps));
   });
   b.Finish(fbs::CreateProgram(b, kVersion, b.CreateString(program.target), uniforms, buffers, kernels, entries,
-                              b.CreateVector(program.packs), program.subgroups),
+                              b.CreateVector(program.packs), program.subgroups, program.f16),
            fbs::ProgramIdentifier());
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
@@ -188,12 +188,13 @@ Program parse_program(const std::uint8_t* bytes, std::size_t size, const std::st
   if (f.buffers()) {
     for (const fbs::Buffer* x : *f.buffers()) {
       program.buffers.push_back({to_text(x->name()), to_enum<BufferRole>(x->role(), 6, source),
-                                 to_enum<DType>(x->dtype(), 2, source), to_vector(x->dims()), x->arena_offset(),
+                                 to_enum<DType>(x->dtype(), 3, source), to_vector(x->dims()), x->arena_offset(),
                                  to_vector(x->data()), x->pack(), x->pack_offset()});
     }
   }
   program.packs = to_vector(f.packs());
   program.subgroups = f.subgroups();
+  program.f16 = f.f16();
   if (f.kernels())
     for (const fbs::Kernel* k : *f.kernels()) program.kernels.push_back(reader.read(k));
   if (f.entries()) {

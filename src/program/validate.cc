@@ -57,6 +57,7 @@ class Validator {
   void buffer(const Buffer& b) const {
     const std::int64_t n = product(b.dims);
     if (b.role == BufferRole::kConstant) check(static_cast<std::int64_t>(b.data.size()) == n * 4, "constant data");
+    check(b.dtype != DType::kF16 || (b.role == BufferRole::kActivation && b.pack < 0), "a place for f16");
     if (b.role == BufferRole::kActivation && b.pack < 0)
       check(b.arena_offset >= 0 && b.arena_offset <= kLargest, "arena offset");
     if (b.pack == -1) return;
@@ -165,7 +166,8 @@ class Validator {
       const Buffer& b = program_.buffers[static_cast<std::size_t>(a)];
       args.back() = {num_elements(b.dims), b.dtype};
       if (b.role == BufferRole::kActivation && b.pack < 0)
-        check(b.arena_offset + args.back().elements <= entry.arena_elements, "activation");
+        check(b.arena_offset + storage_words(b.dtype, args.back().elements) <= entry.arena_elements, "activation");
+      check(b.dtype != DType::kF16 || k.kind == KernelKind::kShader, "argument type");
     }
     switch (k.kind) {
       case KernelKind::kMap: body(k.body, args, k.body.space); break;

@@ -35,6 +35,21 @@ def devices_a_library_that_is_none(folder):
 
 
 @test
+def devices_store_f16_or_say_why_not(folder):
+    for words, why in ((["--precision", "f16"], "--device webgpu"), (["--precision", "f8"], "f32 or f16")):
+        code, _, errors = tabgrad("train", "forecast", *SMALL, *words)
+        expect(code == 2 and why in errors, code, errors)
+    devices, _ = listed(folder)
+    if len(devices) == 1:
+        return
+    command = ["train", "lm", "--text", DATA / "moby-dick.txt", "--preset", "tiny", "--steps", "2", "--device", "webgpu", "--precision", "f16"]
+    code, text, errors = tabgrad(*command, "--json", folder / "r.json")
+    expect(code == 0, code, errors)
+    stored = json.loads((folder / "r.json").read_text())["precision"]
+    expect(stored == "f16" or "stored as f32, not f16: " in text, stored, text)
+
+
+@test
 def devices_help_names_them(folder):
     code, text, _ = tabgrad("train", "forecast", "--help")
     expect(code == 0 and "cpu|webgpu" in text and "dawn|wgpu|PATH" in text, text)

@@ -79,11 +79,12 @@ struct Target {
   SessionOptions options;
   bool same_bits;  // as the first row, rather than near the oracle
   bool reload;     // the Program goes through its bytes
+  double rounding = 0;  // that it may add to the relative tolerance, of values that it stores rounded
 };
 const std::vector<Target>& targets();
 Session open(const Target& target, const std::vector<EntryGraph>& entries);
 Result run(const Target& target, const Case& test, const Prepared& prepared);
-std::string check_near(const Case& test, const Reference& reference, const Result& result);
+std::string check_near(const Case& test, const Reference& reference, const Result& result, double rounding);
 std::string check_same_bits(const Result& want, const Result& got);
 std::string check_one(const std::string& name, const std::vector<double>& want, const std::vector<float>& got,
                       Tolerance tolerance);

@@ -44,6 +44,8 @@ std::vector<Target> make_targets() {
 #if !defined(__EMSCRIPTEN__) || defined(TABGRAD_TEST_PAGE)
       {"webgpu", {.device = "webgpu"}, false, false},
       {"webgpu_workgroups", {.device = "webgpu", .features = WebgpuFeatures{}}, false, false},
+      // f16 is off by up to 2^-11 of a number; on its way through a case a number is rounded up to four times.
+      {"webgpu_f16", {.device = "webgpu", .f16 = true}, false, false, 4 * 0x1p-11},
       {"webgpu_noclaim", {.device = "webgpu", .claim = false}, false, false},
       {"webgpu_nofuse", {.device = "webgpu", .fuse = false}, false, true},
 #endif
@@ -80,6 +82,8 @@ Session open(const Target& target, const std::vector<EntryGraph>& entries) {
 
 Result run(const Target& target, const Case& test, const Prepared& prepared) {
   Session session = open(target, {{"backward", prepared.backward}, {"forward", prepared.forward}});
+  if (target.options.f16 && with_features(target.options).features->f16 && !session.program().f16)
+    fail("nothing of this case is stored as f16");
   for (const auto& [name, tensor] : prepared.inputs)
     if (has_buffer(session.program(), name)) session.write(name, tensor);
   Result result;
@@ -136,13 +140,14 @@ std::string check_one(const std::string& name, const std::vector<double>& want, 
              where, " of ", want.size(), ": ", got[where], " instead of ", want[where], " (allowed ", allowed_worst, ")\n");
 }
 
-std::string check_near(const Case& test, const Reference& reference, const Result& result) {
+std::string check_near(const Case& test, const Reference& reference, const Result& result, double rounding) {
   std::string problems;
+  const auto rounded = [&](const Tolerance& t) { return Tolerance{t.rel + rounding, t.abs}; };
   for (const auto& [name, want] : reference) {
     const auto got = result.find(name);
     const bool gradient = name.starts_with("d_");
     problems += got == result.end() ? name + ": missing\n"
-                                    : check_one(name, want, got->second, gradient ? test.backward : test.forward);
+                                    : check_one(name, want, got->second, rounded(gradient ? test.backward : test.forward));
   }
   return problems;
 }

@@ -63,6 +63,28 @@ TEST(WebgpuPlan, Subgroups) {
   for (const int odd : {1, 2, 12, 256}) EXPECT_EQ(webgpu_caps({.subgroups = odd}).subgroups, 0) << odd;
 }
 
+// Activations as f16: less memory, and nothing else changes its type.
+TEST(WebgpuPlan, HalfPrecision) {
+  const BuiltModel model = build_gpt(gpt_preset("small"));
+  const Program whole = compiled(model);
+  SessionOptions options{.device = "webgpu", .features = WebgpuFeatures{.f16 = true}};
+  EXPECT_EQ(compile(model.entries, device_caps(options), "webgpu").buffers.size(), whole.buffers.size());
+  EXPECT_FALSE(compile(model.entries, device_caps(options), "webgpu").f16) << "it was not asked for";
+  options.f16 = true;
+  const Program half = compile(model.entries, device_caps(options), "webgpu");
+  EXPECT_TRUE(half.f16);
+  EXPECT_LE(static_cast<double>(memory_use(half).arena), 0.7 * static_cast<double>(memory_use(whole).arena));
+  EXPECT_EQ(memory_use(half).parameters, memory_use(whole).parameters);
+  EXPECT_EQ(half.entries.front().launches.size(), whole.entries.front().launches.size());
+  const auto count = [&](const Program& p) {
+    return std::ranges::count_if(p.buffers, [](const Buffer& b) { return b.dtype == DType::kF16; });
+  };
+  EXPECT_EQ(count(whole), 0);
+  EXPECT_GE(count(half), 5 * gpt_preset("small").layers);
+  options.features = WebgpuFeatures{};
+  EXPECT_FALSE(compile(model.entries, device_caps(options), "webgpu").f16) << "the device has it not";
+}
+
 // Layers of equal shape share their texts: pipelines are dear to make.
 TEST(WebgpuPlan, PipelinesDoNotGrowWithLayers) {
   GptConfig c = gpt_preset("small");

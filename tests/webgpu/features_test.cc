@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "engine/self_test.h"
 #include "graph/compose/compose.h"
 
 namespace tabgrad {
@@ -28,6 +29,25 @@ TEST(Features, AProgramForLargerSubgroupsIsRefused) {
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("relies on subgroups of 128"));
   }
+}
+
+// Where the shaders have f16 it computes rightly (or the driver is at fault); where they have not, the reason is told.
+TEST(Features, HalfPrecisionIsTested) {
+  SessionOptions options{.device = "webgpu"};
+  bool has = false;
+  try {
+    has = with_features(options).features->f16;
+  } catch (const Error& e) {
+    GTEST_SKIP() << e.what();
+  }
+  EXPECT_EQ(f16_refusal(options), has ? "" : "the device has no f16 in its shaders (shader-f16)");
+  options.features = WebgpuFeatures{};
+  EXPECT_THAT(f16_refusal(options), testing::HasSubstr("shader-f16"));
+  if (!has) return;
+  // Rounding shows: it is f16 that was tested.
+  options.features = WebgpuFeatures{.f16 = true};
+  options.f16 = true;
+  EXPECT_THAT(self_test(options), testing::HasSubstr("are not the CPU's"));
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ std::string tint(const std::string& text) {
 class Shaders : public testing::Test {
  protected:
   void check(const BuiltModel& model) {
-    for (const int subgroups : {0, 4, 32})
-      check(compile(model.entries, device_caps({.device = "webgpu", .features = WebgpuFeatures{.subgroups = subgroups}}),
-                    "webgpu"));
+    for (const auto& features :
+         {WebgpuFeatures{}, WebgpuFeatures{.subgroups = 4}, WebgpuFeatures{.subgroups = 32, .f16 = true}})
+      check(compile(model.entries, device_caps({.device = "webgpu", .features = features, .f16 = true}), "webgpu"));
   }
 
  private:

@@ -14,6 +14,7 @@ test('reads what was written', () => {
   expect(program.packs).toEqual([128]);
   expect(program.subgroups).toBe(0);
   expect(read(write({ ...smallParts(), subgroups: 32 })).subgroups).toBe(32);
+  expect([program.f16, read(write({ ...smallParts(), f16: true })).f16]).toEqual([false, true]);
   expect(program.buffers.map((b) => [b.name, b.role, b.type, b.elements])).toEqual([
     ['x', 'input', 'f32', 4],
     ['w', 'parameter', 'f32', 4],
@@ -57,6 +58,7 @@ describe('refuses, with the file’s name and the reason', () => {
     ['a number of 64 bits', (p) => (p.buffers[0]!.dims = [2 ** 40]), /a number/],
     ['a constant without its values', (p) => (p.buffers[4]!.data = new Uint8Array(12)), /constant data/],
     ['subgroups larger than any', (p) => (p.subgroups = 256), /subgroup size/],
+    ['f16 outside of the arena', (p) => (p.buffers[1]!.type = 2), /a place for f16/],
     ['two buffers of one name', (p) => (p.buffers[3]!.name = 'x'), /buffer names/],
     ['two entries of one name', (p) => (p.entries[1]!.name = 'step'), /entry names/],
     ['an unknown role', (p) => (p.buffers[0]!.role = 6), /a part is missing/],

@@ -34,6 +34,7 @@ export interface Parts {
   packs: number[];
   target: string;
   subgroups?: number;
+  f16?: boolean;
 }
 interface BufferPart {
   name: string;
@@ -43,6 +44,7 @@ interface BufferPart {
   data: Uint8Array;
   pack: number;
   packOffset: number;
+  type: number;
 }
 
 /** Roles: 0 parameter, 1 state, 2 input, 3 constant, 4 output, 5 activation. */
@@ -121,8 +123,8 @@ export function write(parts: Parts, version = 1): Uint8Array {
     const name = b.createString(part.name ?? '');
     const dims = fbs.Buffer.createDimsVector(b, longs(part.dims ?? [4]));
     const data = part.data ? fbs.Buffer.createDataVector(b, part.data) : 0;
-    const { role = 0, arena = -1, pack = -1, packOffset = 0 } = part;
-    return fbs.Buffer.createBuffer(b, name, role, 0, dims, BigInt(arena), data, pack, BigInt(packOffset));
+    const { role = 0, arena = -1, pack = -1, packOffset = 0, type = 0 } = part;
+    return fbs.Buffer.createBuffer(b, name, role, type, dims, BigInt(arena), data, pack, BigInt(packOffset));
   });
   const kernels = parts.kernels.map(
     ({ text, written, uniforms, elements = 4, kind = 6, fragment = false, args: count = 3 }) => {
@@ -178,6 +180,7 @@ export function write(parts: Parts, version = 1): Uint8Array {
     fbs.Program.createEntriesVector(b, entries),
     fbs.Program.createPacksVector(b, longs(parts.packs)),
     parts.subgroups ?? 0,
+    parts.f16 ?? false,
   );
   b.finish(root, 'TGP1');
   return b.asUint8Array();

@@ -21,6 +21,7 @@ Caps webgpu_caps(const WebgpuFeatures& features) {
   // Others would not divide workgroups. Below four a butterfly spares nothing.
   if (features.subgroups >= 4 && features.subgroups <= 128 && std::has_single_bit(static_cast<unsigned>(features.subgroups)))
     caps.subgroups = features.subgroups;
+  caps.f16 = features.f16;
   return caps;
 }
 

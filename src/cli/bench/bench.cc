@@ -39,6 +39,10 @@ BenchTarget webgpu_target(const BenchOptions& o, const webgpu::AdapterFacts& a) 
   t.software = a.software;
   t.about = {{"library", "tabgrad"}, {"version", TABGRAD_VERSION}, {"backend", "webgpu"},    {"threads", 0},
              {"device", a.name},     {"driver", a.driver},         {"software", a.software}, {"notes", {a.library, a.backend}}};
+  Common common = o.common;
+  common.device = "webgpu";
+  t.options.f16 = training_options(common, [](const std::string& line) { fail(line); }).f16;
+  if (t.options.f16) t.about["notes"].push_back("activations in f16");
   return t;
 }
 

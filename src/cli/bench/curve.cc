@@ -235,6 +235,7 @@ void add_bench_curve(CLI::App& bench, Command& command) {
   const auto o = std::make_shared<CurveOptions>();
   add_bench_options(*sub, *o);
   add_targets_option(*sub, *o);
+  add_precision_option(*sub, o->common);
   sub->add_option("--presets", o->presets, "Sizes to measure, by comma")->delimiter(',')->capture_default_str();
   sub->add_option("--seconds", o->seconds, "Timing of each row at least; at most ten times that")
       ->check(CLI::PositiveNumber)

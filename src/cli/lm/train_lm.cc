@@ -137,7 +137,8 @@ class TrainLm {
     const bool keep = !o_.out.empty() && settings.tokenizer != "byte";
     Corpus corpus = read_corpus(tokenizer, o_.text, settings.validation, keep ? (fs::path(o_.out) / kTokensFile).string() : "",
                                 [&](const std::string& line) { progress_.print(line); });
-    LmJob job(std::move(corpus), tokenizer, settings, session_options(common_), start ? &start->weights : nullptr);
+    const SessionOptions session = training_options(common_, [&](const std::string& line) { progress_.print(line); });
+    LmJob job(std::move(corpus), tokenizer, settings, session, start ? &start->weights : nullptr);
     describe(job);
     if (checkpoint) {
       job.restore(*checkpoint);
@@ -310,6 +311,7 @@ class TrainLm {
     const double ms = job.trainer().timer().ms_per_step();
     Json json;
     json["device"] = job.session().device();
+    json["precision"] = job.session().program().f16 ? "f16" : "f32";
     json["preset"] = m.name;
     json["model"] = lm_kind_name(m.kind);
     json["params"] = job.parameters();
@@ -355,6 +357,7 @@ void add_train_lm(CLI::App& train, Command& command) {
   const auto options = std::make_shared<LmOptions>();
   options->declare(*sub);
   add_common_options(*sub, *common);
+  add_precision_option(*sub, *common);
   sub->callback([&command, sub, common, options] {
     const bool seed_given = sub->get_option("--seed")->count() > 0;
     command = [common, options, seed_given] { return TrainLm(*options, *common, seed_given).run(); };

@@ -125,7 +125,7 @@ class Emitter {
 
   struct Life {
     Value value;
-    std::int64_t elements = 0;
+    std::int64_t elements = 0;  // of 4 bytes
     int first = 0, last = 0;
     int same_as = -1;  // shares the place of that life
     std::int64_t offset = -1;
@@ -137,7 +137,8 @@ class Emitter {
         if (!v.valid() || buffers_.count(id(v))) continue;
         const auto [at, fresh] = life_of_.try_emplace(id(v), lives_.size());
         if (fresh) {
-          const std::int64_t n = (num_elements(graph_.dims(v)) + caps_.alignment - 1) / caps_.alignment * caps_.alignment;
+          const std::int64_t words = storage_words(graph_.type(v).dtype, num_elements(graph_.dims(v)));
+          const std::int64_t n = (words + caps_.alignment - 1) / caps_.alignment * caps_.alignment;
           lives_.push_back({v, n, static_cast<int>(k), static_cast<int>(k), -1, -1});
         }
         lives_[at->second].last = static_cast<int>(k);

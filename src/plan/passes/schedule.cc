@@ -172,7 +172,8 @@ class Scheduler {
       Piece& piece = pieces_[p];
       for (codegen::PartArg& a : piece.part.args) {
         const Value v = piece.values[static_cast<std::size_t>(a.arg)];
-        touched[{id(v), a.offset}] = a.elements;
+        a.f16 = graph_.type(v).dtype == DType::kF16;
+        touched[{id(v), a.offset}] = a.f16 ? 2 * a.elements : 4 * a.elements;
         const Bindings::Place& place = bindings.place(v);
         a.arg = static_cast<int>(std::find(bases.begin(), bases.end(), place.base) - bases.begin());
         a.offset += place.offset;
@@ -189,7 +190,7 @@ class Scheduler {
       out.args.push_back(bases[static_cast<std::size_t>(f.args[b])]);
       out.writes.push_back(out.kernel.shader.args[b].written);
     }
-    for (const auto& [place, elements] : touched) out.bytes += 4.0 * static_cast<double>(elements);
+    for (const auto& [place, bytes] : touched) out.bytes += static_cast<double>(bytes);
     out.grid = f.grid;
     plan_.kernels.push_back(std::move(out));
   }

@@ -40,6 +40,8 @@ std::vector<bool> written_args(const Kernel& k, std::size_t count) {
   return writes;
 }
 
+std::int64_t words(const Buffer& b) { return storage_words(b.dtype, num_elements(b.dims)); }
+
 }  // namespace
 
 void verify_entry(const Program& program, const Entry& entry) {
@@ -69,8 +71,9 @@ void verify_entry(const Program& program, const Entry& entry) {
     const Buffer& x = program.buffers[static_cast<std::size_t>(i->first)];
     for (auto j = std::next(i); j != uses.end(); ++j) {
       const Buffer& y = program.buffers[static_cast<std::size_t>(j->first)];
-      const bool overlap = x.pack == y.pack && (x.pack >= 0 || (x.arena_offset < y.arena_offset + num_elements(y.dims) &&
-                                                                y.arena_offset < x.arena_offset + num_elements(x.dims)));
+      const bool overlap =
+          x.pack == y.pack &&
+          (x.pack >= 0 || (x.arena_offset < y.arena_offset + words(y) && y.arena_offset < x.arena_offset + words(x)));
       if (!overlap) continue;
       const bool apart = i->second.last < j->second.first || j->second.last < i->second.first;
       const bool in_place = x.pack < 0 && x.arena_offset == y.arena_offset &&

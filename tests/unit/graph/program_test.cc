@@ -102,6 +102,8 @@ bool operator==(const Buffer& a, const Buffer& b) {
 
 void expect_equal(const Program& a, const Program& b) {
   EXPECT_EQ(a.target, b.target);
+  EXPECT_EQ(a.subgroups, b.subgroups);
+  EXPECT_EQ(a.f16, b.f16);
   EXPECT_EQ(a.uniforms, b.uniforms);
   ASSERT_EQ(a.buffers.size(), b.buffers.size());
   for (std::size_t i = 0; i < a.buffers.size(); ++i) EXPECT_TRUE(a.buffers[i] == b.buffers[i]) << "buffer " << i;
@@ -144,6 +146,8 @@ TEST(Program, EveryAttributeSurvives) {
        .weight_decay = 8,
        .nesterov = true,
        .decoupled_decay = true};
+  p.subgroups = 32;
+  p.f16 = true;
   expect_equal(p, reread(p));
 }
 
@@ -161,6 +165,9 @@ TEST(Program, DamageIsRefused) {
       {"arena too small", [](Program& p) { p.entries[0].arena_elements = 29; }},
       {"arena huge", [](Program& p) { p.entries[0].arena_elements = kHuge; }},
       {"kernel index", [](Program& p) { p.entries[0].launches[0].kernel = 7; }},
+      {"f16 that a CPU kernel reads", [](Program& p) { p.buffers[5].dtype = DType::kF16; }},
+      {"f16 outside of the arena", [](Program& p) { p.buffers[0].dtype = DType::kF16; }},
+      {"subgroups larger than any", [](Program& p) { p.subgroups = 256; }},
       {"negative kernel index", [](Program& p) { p.entries[0].launches[0].kernel = -1; }},
       {"buffer index", [](Program& p) { p.entries[0].launches[0].args[0] = 10; }},
       {"negative buffer index", [](Program& p) { p.entries[0].launches[0].args[0] = -2; }},

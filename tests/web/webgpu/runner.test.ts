@@ -46,19 +46,21 @@ test('a caller’s device serves, and stays the caller’s', async () => {
 });
 
 test('what a device has of subgroups is known; a Program that relies on more is refused', async () => {
-  const [own, mine, refused] = await page.evaluate(async () => {
+  const [own, mine, refused, half] = await page.evaluate(async () => {
     const adapter = await navigator.gpu.requestAdapter();
     const without = tg.useDevice(await adapter!.requestDevice());
     const { program } = await small();
     const load = (device: WebGpuDevice) =>
       tg.loadWebGpu({ ...program, subgroups: 4 }, device).then(String, (e: Error) => e.message);
+    const f16 = await tg.loadWebGpu({ ...program, f16: true }, without).then(String, (e: Error) => e.message);
     await load(gpu as WebGpuDevice); // of subgroups of 4
-    return [(gpu as WebGpuDevice).facts.subgroups, without.facts.subgroups, await load(without)] as const;
+    return [(gpu as WebGpuDevice).facts.subgroups, without.facts.subgroups, await load(without), f16] as const;
   });
   expect([own, mine]).toEqual([4, 0]); // SwiftShader's, and those of a device that was not asked for them
   expect(refused).toMatch(
     /relies on subgroups of 4, and .* has none: compile it for this device, or without subgroups/,
   );
+  expect(half).toMatch(/stores activations as f16, and .* has no shader-f16/);
 });
 
 describe('errors', () => {

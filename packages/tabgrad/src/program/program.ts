@@ -3,7 +3,7 @@
 
 export const kRoles = ['parameter', 'state', 'input', 'constant', 'output', 'activation'] as const;
 export type Role = (typeof kRoles)[number];
-export const kTypes = ['f32', 'i32'] as const;
+export const kTypes = ['f32', 'i32', 'f16'] as const;
 
 export interface Buffer {
   /** Unique but for activations. */
@@ -71,6 +71,8 @@ export interface Program {
   entries: Entry[];
   /** Above 0: the texts rely on subgroups of at least so many invocations. */
   subgroups: number;
+  /** Texts use f16, and activations are stored so. */
+  f16: boolean;
 }
 
 /** The uniform block: words seed (low, high), step, 0, then the uniforms as f32; filled up to whole 16 bytes. */

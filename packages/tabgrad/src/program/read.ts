@@ -31,6 +31,7 @@ export function readProgram(bytes: Uint8Array, source: string): Program {
       kernels: list(table.kernelsLength(), (i) => readShader(part(table.kernels(i)))),
       entries: list(table.entriesLength(), (i) => readEntry(part(table.entries(i)))),
       subgroups: table.subgroups(),
+      f16: table.f16(),
     };
     validate(program);
     return program;

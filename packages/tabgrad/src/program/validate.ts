@@ -54,6 +54,7 @@ function checkBuffer(program: Program, b: Buffer): void {
   }
   need(elements === b.elements, 'a size');
   if (b.role === 'constant') need(b.data?.length === elements * 4, 'constant data');
+  need(b.type !== 'f16' || inArena(b), 'a place for f16');
   if (inArena(b)) need(b.arenaOffset >= 0 && b.arenaOffset <= kLargest, 'arena offset');
   if (b.pack === -1) return;
   need(b.role === 'parameter' || b.role === 'state' || b.role === 'activation', 'packed role');

@@ -94,12 +94,17 @@ class WebGpuRunner implements Runner {
   async load(): Promise<void> {
     if (this.program.target !== 'webgpu')
       throw new Error(`This Program is for '${this.program.target}', not for WebGPU.`);
-    const { subgroups, name } = this.#device.facts;
+    const { subgroups, f16, name } = this.#device.facts;
     if (this.program.subgroups > subgroups) {
       const has = subgroups === 0 ? 'none' : `some of ${subgroups}`;
       throw new Error(
         `[webgpu] the Program relies on subgroups of ${this.program.subgroups}, and ${name} has ${has}: ` +
           'compile it for this device, or without subgroups.',
+      );
+    }
+    if (this.program.f16 && !f16) {
+      throw new Error(
+        `[webgpu] the Program stores activations as f16, and ${name} has no shader-f16: compile it in f32.`,
       );
     }
     const pipelines: GPUComputePipeline[] = [];

@@ -1,5 +1,5 @@
-// A GPUDevice for the runner, and what is known of it. Asks for the largest buffers that the adapter has, and for subgroups, and
-// nothing else beyond WebGPU's defaults, so that every Program for the default limits loads.
+// A GPUDevice for the runner, and what is known of it. Asks for the largest buffers that the adapter has, for subgroups and f16, and
+// for nothing else beyond WebGPU's defaults, so that every Program for the default limits loads.
 
 import { DeviceLost } from './runner.ts';
 
@@ -10,9 +10,12 @@ export interface DeviceFacts {
   software: boolean;
   /** The least size of a subgroup; 0 without the feature. */
   subgroups: number;
+  /** Has it shader-f16? */
+  f16: boolean;
 }
 
 const kSubgroups = 'subgroups';
+const kHalf = 'shader-f16';
 
 export class WebGpuDevice {
   readonly gpu: GPUDevice;
@@ -25,7 +28,8 @@ export class WebGpuDevice {
   constructor(gpu: GPUDevice, info: GPUAdapterInfo, own: boolean, source: GPU | null = null) {
     this.gpu = gpu;
     this.source = source;
-    this.facts = { ...factsOf(info), subgroups: gpu.features.has(kSubgroups) ? (info.subgroupMinSize ?? 0) : 0 };
+    const subgroups = gpu.features.has(kSubgroups) ? (info.subgroupMinSize ?? 0) : 0;
+    this.facts = { ...factsOf(info), subgroups, f16: gpu.features.has(kHalf) };
     this.#own = own;
     void gpu.lost.then(({ message, reason }) => {
       this.#error = new DeviceLost(`the GPU was lost (${message || reason})`);
@@ -67,7 +71,7 @@ export async function openDevice(gpu: GPU | undefined = globalThis.navigator?.gp
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
   const device = await adapter.requestDevice({
     requiredLimits: { maxBufferSize, maxStorageBufferBindingSize },
-    requiredFeatures: adapter.features.has(kSubgroups) ? [kSubgroups] : [],
+    requiredFeatures: ([kSubgroups, kHalf] as const).filter((feature) => adapter.features.has(feature)),
   });
   return new WebGpuDevice(device, adapter.info, true, gpu);
 }
@@ -77,7 +81,7 @@ export function useDevice(gpu: GPUDevice): WebGpuDevice {
   return new WebGpuDevice(gpu, gpu.adapterInfo, false);
 }
 
-function factsOf(info: GPUAdapterInfo): Omit<DeviceFacts, 'subgroups'> {
+function factsOf(info: GPUAdapterInfo): Pick<DeviceFacts, 'name' | 'software'> {
   const { vendor, architecture, device, description, isFallbackAdapter } = info;
   const name = description || [vendor, device || architecture].filter(Boolean).join(' ') || 'a GPU';
   const software = isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(`${architecture} ${description}`);

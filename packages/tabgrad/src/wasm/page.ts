@@ -14,10 +14,10 @@ import { loadWebGpu } from '../runtime/webgpu.ts';
 const kOk = 0;
 const kFailure = -1;
 
-/** A device: loads Programs, and says what they may rely on (WebGpuDevice.facts). */
+/** A device: loads Programs, and says what they may rely on: the least size of a subgroup, shader-f16 as 0 or 1. */
 interface Opened {
   load: (program: Program) => Promise<Runner>;
-  subgroups: number;
+  features: [subgroups: number, f16: number];
 }
 /** By target of a Program. */
 export type Openers = Record<string, () => Promise<Opened>>;
@@ -25,11 +25,12 @@ export type Openers = Record<string, () => Promise<Opened>>;
 const kOpeners: Openers = {
   webgpu: async () => {
     const device = await openDevice();
-    return { load: (program) => loadWebGpu(program, device), subgroups: device.facts.subgroups };
+    const { subgroups, f16 } = device.facts;
+    return { load: (program) => loadWebGpu(program, device), features: [subgroups, Number(f16)] };
   },
   webgl: async () => {
     const device = await openWebGl();
-    return { load: (program) => loadWebGl(program, device), subgroups: 0 };
+    return { load: (program) => loadWebGl(program, device), features: [0, 0] };
   },
 };
 
@@ -68,9 +69,9 @@ export class Page {
     });
   }
 
-  /** Of the WebGPU device, which it opens: the least size of a subgroup; 0 without them. */
-  subgroups(): Promise<number> {
-    return this.#answer(async () => (await this.#device('webgpu')).subgroups);
+  /** Of the WebGPU device, which it opens: one of Opened's features. */
+  feature(which: number): Promise<number> {
+    return this.#answer(async () => (await this.#device('webgpu')).features[which]!);
   }
 
   async #device(target: string): Promise<Opened> {

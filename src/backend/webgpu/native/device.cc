@@ -30,6 +30,9 @@ const std::pair<WGPUFeatureName, const char*> kFeatures[] = {{WGPUFeatureName_Ti
                                                              {WGPUFeatureName_ShaderF16, "shader-f16"},
                                                              {WGPUFeatureName_Subgroups, "subgroups"}};
 
+// Dawn hides shader-f16 on NVIDIA's drivers for failures of some conformance tests; engine/self_test.h looks whether it computes rightly.
+const char* const kHalfOnNvidia = "vulkan_enable_f16_on_nvidia";
+
 WGPUInstance instance_of(const Api& api) {
   static std::map<const Api*, WGPUInstance> instances;
   WGPUInstance& instance = instances[&api];
@@ -78,6 +81,11 @@ AdapterAnswer request_adapter(const Api& api, bool software) {
   options.featureLevel = WGPUFeatureLevel_Core;
   options.powerPreference = WGPUPowerPreference_HighPerformance;
   options.forceFallbackAdapter = software;
+  WGPUDawnTogglesDescriptor toggles{};
+  toggles.chain.sType = WGPUSType_DawnTogglesDescriptor;
+  toggles.enabledToggleCount = 1;
+  toggles.enabledToggles = &kHalfOnNvidia;
+  if (api.dawn) options.nextInChain = &toggles.chain;
   WGPURequestAdapterCallbackInfo callback{};
   callback.mode = WGPUCallbackMode_AllowProcessEvents;
   callback.userdata1 = &answer;
@@ -148,11 +156,15 @@ Device::Device(const Api& api, WGPUInstance instance, WGPUAdapter adapter)
     wanted.push_back(WGPUFeatureName_Subgroups);
     features_.subgroups = static_cast<int>(facts_.subgroup_min);
   }
+  features_.f16 = api_.dawn && api_.AdapterHasFeature(adapter, WGPUFeatureName_ShaderF16);
+  if (features_.f16) wanted.push_back(WGPUFeatureName_ShaderF16);
   const char* coarse = "timestamp_quantization";  // to 100 µs: longer than most launches
   WGPUDawnTogglesDescriptor toggles{};
   toggles.chain.sType = WGPUSType_DawnTogglesDescriptor;
   toggles.disabledToggleCount = 1;
   toggles.disabledToggles = &coarse;
+  toggles.enabledToggleCount = 1;
+  toggles.enabledToggles = &kHalfOnNvidia;
   WGPUDawnCacheDeviceDescriptor keep{};
   keep.chain.sType = WGPUSType_DawnCacheDeviceDescriptor;
   keep.dawnLoadCacheDataCallbackInfo.userdata1 = &cache_;

@@ -153,6 +153,9 @@ class WebgpuBackend final : public Backend {
     if (program_.subgroups > has)
       fail("[webgpu] the Program relies on subgroups of ", program_.subgroups, ", and ", device_->facts().name, " has ",
            has == 0 ? std::string("none") : str("some of ", has), ": compile it for this device, or without subgroups");
+    if (program_.f16 && !device_->features().f16)
+      fail("[webgpu] the Program stores activations as f16, and ", device_->facts().name,
+           " has no shader-f16: compile it in f32");
   }
 
   WGPUBuffer make_buffer(std::uint64_t bytes, WGPUBufferUsage usage) {

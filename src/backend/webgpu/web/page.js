@@ -8,8 +8,8 @@ addToLibrary({
   $tgSuspending__deps: [],
   $tgSuspending: (f) => (WebAssembly.Suspending ? new WebAssembly.Suspending(f) : () => -1),
 
-  tg_page_subgroups__deps: ['$tgSuspending'],
-  tg_page_subgroups: "=tgSuspending(() => Module['page']?.subgroups() ?? -1)",
+  tg_page_feature__deps: ['$tgSuspending'],
+  tg_page_feature: "=tgSuspending((which) => Module['page']?.feature(which) ?? -1)",
   tg_page_load__deps: ['$tgSuspending'],
   tg_page_load: "=tgSuspending((at, bytes) => Module['page']?.load(wasmMemory, at, bytes) ?? -1)",
   tg_page_run__deps: ['$tgSuspending'],

@@ -9,7 +9,7 @@
 // page.js. Runners are numbers, buffers and entries are indices in their Program. A number below 0 is a failure, whose text
 // page_error() gives.
 extern "C" {
-int tg_page_subgroups();  // suspends
+int tg_page_feature(int which);  // suspends; 0: the least size of a subgroup, 1: is there shader-f16?
 int tg_page_load(const std::uint8_t* program, std::size_t bytes);  // suspends
 int tg_page_write(int runner, int buffer, const void* data);
 void tg_page_set_uniform(int runner, int uniform, float value);
@@ -102,7 +102,7 @@ WebGlLimits page_webgl_limits() {
   return {limits[0], limits[1], limits[2]};
 }
 
-WebgpuFeatures web_features() { return {.subgroups = checked(tg_page_subgroups())}; }
+WebgpuFeatures web_features() { return {.subgroups = checked(tg_page_feature(0)), .f16 = checked(tg_page_feature(1)) != 0}; }
 
 std::unique_ptr<Backend> make_web_backend(Program program) { return std::make_unique<WebBackend>(std::move(program)); }
 
