@@ -6,8 +6,6 @@ namespace tabgrad::codegen {
 namespace {
 
 constexpr std::int64_t kMostChunks = 512;  // of rows, for the sums of dgamma and dbeta
-// Units of an invocation for which a subgroup does a row; the gradient keeps five values of each.
-constexpr std::int64_t kUnits = 8, kGradUnits = 4;
 
 std::string num(std::int64_t n) { return std::to_string(n); }
 
@@ -38,7 +36,7 @@ class Emitter {
     const std::int64_t cols = k.arg_dims[0][1];
     const bool wide =
         cols % 4 == 0 && (!epilogue || widens(k.body)) && (!source || source->body.code.empty() || widens(source->body));
-    teams_ = row_teams(k.arg_dims[0][0], cols, wide, caps.subgroups, k.grad ? kGradUnits : kUnits);
+    teams_ = row_teams(k.arg_dims[0][0], cols, wide, caps.subgroups, !k.grad);
   }
 
   Parts forward() {

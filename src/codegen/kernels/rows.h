@@ -16,8 +16,8 @@ struct RowTeams {
 
   std::int64_t threads() const { return team * teams; }
 };
-// With subgroups, rows of up to `most` units an invocation are one subgroup's.
-RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide, std::int64_t subgroup, std::int64_t most);
+// keeps_little: an invocation keeps one or two values of each of its units.
+RowTeams row_teams(std::int64_t rows, std::int64_t cols, bool wide, std::int64_t subgroup, bool keeps_little);
 
 // A part over the rows, a team each: the texts' constants R, C, U, T (team), ROWS (teams), their type V (a unit), sums and maxima.
 Part row_part(const char* text, const char* name, const RowTeams& teams, const std::vector<Constant>& more);
