@@ -1,6 +1,7 @@
 // Every case in every way: <case>__oracle_grad and <case>__<target>. And the harness itself: that it fails when it must.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>

@@ -11,7 +11,7 @@ const kProducts = ['matmul', 'conv1d', 'linear'].map((name) => `*/${name}*__webg
 
 test.concurrent.each([
   ['products', kProducts.join(':'), 110],
-  ['all others', `*__webgpu-${kProducts.join(':')}`, 320],
+  ['all others', `*__webgpu:*__webgpu_workgroups-${kProducts.join(':')}`, 400],
 ])('%s', { timeout: 1_200_000 }, async (_, filter, atLeast) => {
   const [browser, options] = await Promise.all([
     launchChromium({ gpu: 'software' }),
