@@ -27,8 +27,11 @@ class Backend {
   virtual void set_random(std::uint64_t seed, std::uint32_t step) = 0;  // keys of kRandom
 
   virtual void run(const std::string& entry) = 0;
-  // The same, waited for, with the seconds of each launch by the device's own clock; empty, and nothing has run, where it has none.
-  virtual std::vector<double> run_timed([[maybe_unused]] const std::string& entry) { return {}; }
+  // The same, waited for, with the seconds of each so many launches by the device's own clock (which costs some microseconds itself);
+  // empty, and nothing has run, where it has none.
+  virtual std::vector<double> run_timed([[maybe_unused]] const std::string& entry, [[maybe_unused]] int launches_at_once) {
+    return {};
+  }
 
   // How many runs may be under way at once. 1: each is done when run() returns.
   virtual int runs_in_flight() const { return 1; }

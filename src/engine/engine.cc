@@ -60,7 +60,9 @@ float Session::read_scalar(const std::string& name) {
 void Session::set_uniform(const std::string& name, float value) { backend_->set_uniform(name, value); }
 void Session::set_random(std::uint64_t seed, std::uint32_t step) { backend_->set_random(seed, step); }
 void Session::run(const std::string& entry) { backend_->run(entry); }
-std::vector<double> Session::run_timed(const std::string& entry) { return backend_->run_timed(entry); }
+std::vector<double> Session::run_timed(const std::string& entry, int launches_at_once) {
+  return backend_->run_timed(entry, launches_at_once);
+}
 int Session::runs_in_flight() const { return backend_->runs_in_flight(); }
 float Session::read_scalar_earlier(const std::string& output, int runs_ago) {
   float value = 0;

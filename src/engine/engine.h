@@ -43,7 +43,7 @@ class Session {
   void set_uniform(const std::string& name, float value);
   void set_random(std::uint64_t seed, std::uint32_t step);
   void run(const std::string& entry);
-  std::vector<double> run_timed(const std::string& entry);  // of launches (backend/backend.h)
+  std::vector<double> run_timed(const std::string& entry, int launches_at_once = 1);  // seconds (backend/backend.h)
 
   // Of a small output, without waiting for the runs after the one that it is of (backend/backend.h).
   int runs_in_flight() const;

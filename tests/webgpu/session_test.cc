@@ -54,6 +54,7 @@ TEST(SessionOnGpu, LaunchesAreTimed) {
   EXPECT_EQ(seconds.size(), session->program().entries.front().launches.size());
   for (const double s : seconds) EXPECT_THAT(s, testing::AllOf(testing::Gt(0), testing::Lt(10)));
   EXPECT_EQ(session->read_scalar("sum"), 20) << "it has run as ever";
+  EXPECT_EQ(session->run_timed("run", 100).size(), 1u);
 }
 
 }  // namespace

@@ -2,6 +2,11 @@
 #include "codegen/emit.h"
 
 namespace tabgrad::codegen {
+namespace {
+
+constexpr int kGroup = 128;  // four numbers an invocation: smaller groups keep more of the memory's requests under way
+
+}  // namespace
 
 // Arguments: clip scale, p, g, states; all that the planner has packed (plan/pack.cc). Weight decay by segment: arg_dims[1 + i]
 // holds the packed parameters' ends, weight_decay their values.
@@ -11,8 +16,8 @@ Part optimizer_part(const Kernel& k, const std::vector<ArgInfo>& info, const std
   Part part;
   part.name = sgd ? "sgd" : "adam";
   const std::int64_t n = info[1].elements / 4;
-  part.workgroup_size = 256;
-  part.workgroups = ceil_div(n, 256);
+  part.workgroup_size = kGroup;
+  part.workgroups = ceil_div(n, kGroup);
   name_arg(part, info, "scale", 0, false);
   name_arg(part, info, "p", 1, true, true);
   name_arg(part, info, "g", 2, false, true);
@@ -24,7 +29,7 @@ Part optimizer_part(const Kernel& k, const std::vector<ArgInfo>& info, const std
     return "tg_uniform(" + std::to_string(at - uniforms.begin()) + "u)";
   };
   std::string& s = part.body;
-  s += "let i = i32(wg * 256u + lid);\nif (i < " + std::to_string(n) + ") {\n";
+  s += "let i = i32(wg * " + std::to_string(kGroup) + "u + lid);\nif (i < " + std::to_string(n) + ") {\n";
   s += "var decay = " + number(k.weight_decay.back()) + ";\n";
   for (std::size_t d = k.weight_decay.size() - 1; d-- > 0;)
     s += "if (i < " + std::to_string(k.arg_dims[0][d] / 4) + ") { decay = " + number(k.weight_decay[d]) + "; }\n";

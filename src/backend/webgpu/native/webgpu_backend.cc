@@ -113,17 +113,17 @@ class WebgpuBackend final : public Backend {
   void run(const std::string& entry) override {
     Prepared& p = ready(entry);
     if (profile_) {
-      keep_best(p, run_timed(p));
+      keep_best(p, run_timed(p, 1));
     } else {
       run_steps(p);
     }
     device_->check();
   }
 
-  std::vector<double> run_timed(const std::string& entry) override {
+  std::vector<double> run_timed(const std::string& entry, int launches_at_once) override {
     if (!device_->has_timestamps()) return {};
     Prepared& p = ready(entry);
-    std::vector<double> seconds = run_timed(p);
+    std::vector<double> seconds = run_timed(p, static_cast<std::uint32_t>(launches_at_once));
     device_->check();
     return seconds;
   }
@@ -435,15 +435,16 @@ class WebgpuBackend final : public Backend {
     return found->second;
   }
 
-  // ---- a pass of its own for each launch, with timestamps; TABGRAD_DEBUG=2 prints them ------------------------------------
+  // ---- passes with timestamps, of so many launches; TABGRAD_DEBUG=2 prints those of single ones ---------------------------
 
-  std::vector<double> run_timed(Prepared& p) {
-    const auto n = static_cast<std::uint32_t>(p.steps.size());
-    constexpr std::uint32_t kBatch = 1024;  // launches: a query set holds at most 4096 queries
+  std::vector<double> run_timed(Prepared& p, std::uint32_t at_once) {
+    const auto launches = static_cast<std::uint32_t>(p.steps.size());
+    const std::uint32_t n = (launches + at_once - 1) / at_once;
+    constexpr std::uint32_t kBatch = 1024;  // passes: a query set holds at most 4096 queries
     if (!p.queries) {
       WGPUQuerySetDescriptor d{};
       d.type = WGPUQueryType_Timestamp;
-      d.count = 2 * std::min(n, kBatch);
+      d.count = 2 * std::min(launches, kBatch);
       p.queries = api_.DeviceCreateQuerySet(device_->get(), &d);
       allocations_.push_back(make_buffer(16ull * kBatch, WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc));
       resolved_ = allocations_.back();
@@ -462,7 +463,9 @@ class WebgpuBackend final : public Backend {
         WGPUComputePassDescriptor d{};
         d.timestampWrites = &times;
         WGPUComputePassEncoder pass = api_.CommandEncoderBeginComputePass(encoder, &d);
-        dispatch(pass, p.steps[first + i], nullptr);
+        const std::uint32_t begin = (first + i) * at_once;
+        for (std::uint32_t l = begin; l < std::min(begin + at_once, launches); ++l)
+          dispatch(pass, p.steps[l], l > begin ? &p.steps[l - 1] : nullptr);
         api_.ComputePassEncoderEnd(pass);
         api_.ComputePassEncoderRelease(pass);
       }
