@@ -80,7 +80,7 @@ TEST(CostModel, RefusesWhatCannotBeFitted) {
 }
 
 // What DESIGN promises of the model: each preset between the smallest and the largest, left out, within 20 %. Times and launches are
-// those of a committed result. WebGL2 is left out: its fragment shaders' rates jump with the textures' shapes.
+// those of a committed result.
 struct Measured {
   const char *name, *file, *target;
 };
@@ -109,7 +109,8 @@ constexpr const char *kNative = "bench/results/curve-h200-2026-12-01.json",
 INSTANTIATE_TEST_SUITE_P(CostModel, MeasuredOn,
                          ::testing::Values(Measured{"cpu", kNative, "cpu"}, Measured{"webgpu", kNative, "webgpu"},
                                            Measured{"wasm_in_chromium", kWeb, "wasm"},
-                                           Measured{"webgpu_in_chromium", kWeb, "webgpu"}),
+                                           Measured{"webgpu_in_chromium", kWeb, "webgpu"},
+                                           Measured{"webgl_in_chromium", kWeb, "webgl"}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
