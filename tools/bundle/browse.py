@@ -97,12 +97,16 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/{options.query and '?' + options.query}"
+    environment = {"XDG_RUNTIME_DIR": "/tmp", **os.environ}
+    if options.gpu != "hardware":
+        for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):  # a card's driver named there would be taken for the software GPU
+            environment.pop(name, None)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         start = str(HERE / "chromium" / "start")
         browser = subprocess.Popen(
             [start, f"--browser-subprocess-path={start}", *QUIET, *GPU[options.gpu], f"--user-data-dir={profile}",
              "--remote-debugging-port=0", url],
-            stdout=subprocess.DEVNULL, stderr=sys.stderr, env={"XDG_RUNTIME_DIR": "/tmp", **os.environ})
+            stdout=subprocess.DEVNULL, stderr=sys.stderr, env=environment)
         try:
             finished = Handler.results_ready.wait(options.minutes * 60)
         finally:
