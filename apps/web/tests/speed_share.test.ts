@@ -57,11 +57,11 @@ test('a result is read whole', () => {
   expect(read(curve)).toEqual({ ...curve, rows: [{ ...row, launches: [] }] });
 });
 
-test('a link keeps the numbers to four digits', async () => {
+test('a link keeps the numbers to six digits', async () => {
   const words = await packed(read(curve));
   expect(words).toMatch(/^[\w-]+$/);
   const got = await unpacked(words);
-  expect(got.rows[0]!.ms).toEqual({ median: 4.123, p10: 4, p90: 5, n: 30 });
+  expect(got.rows[0]!.ms).toEqual({ median: 4.12346, p10: 4, p90: 5, n: 30 });
   expect(got.rows[0]!.samples_ms).toEqual([]);
   expect(got.targets).toEqual(read(curve).targets);
   await expect(unpacked(words.slice(0, -9))).rejects.toThrow('damaged or cut short');
