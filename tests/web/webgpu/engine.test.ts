@@ -2,10 +2,8 @@
 // build/wasm's test_page.
 import { afterAll, beforeAll, test } from 'vitest';
 import { type Chromium, launchChromium } from '../lib/browsers.ts';
-import { passes } from '../lib/test_page.ts';
+import { kPatience, passes } from '../lib/test_page.ts';
 import { bundled } from './bundled.ts';
-
-const kPatience = 1_200_000;
 
 let browser: Chromium;
 let options: { file: string };

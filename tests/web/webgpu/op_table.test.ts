@@ -4,7 +4,7 @@
 // Two browsers at once: nearly all of the time is the software GPU compiling products' shaders, on one core each.
 import { expect, test } from 'vitest';
 import { launchChromium } from '../lib/browsers.ts';
-import { passes } from '../lib/test_page.ts';
+import { kPatience, passes } from '../lib/test_page.ts';
 import { bundled } from './bundled.ts';
 
 const kProducts = ['matmul', 'conv1d', 'linear'].map((name) => `*/${name}*__webgpu`);
@@ -12,7 +12,7 @@ const kProducts = ['matmul', 'conv1d', 'linear'].map((name) => `*/${name}*__webg
 test.concurrent.each([
   ['products', kProducts.join(':'), 110],
   ['all others', `*__webgpu:*__webgpu_workgroups-${kProducts.join(':')}`, 400],
-])('%s', { timeout: 1_200_000 }, async (_, filter, atLeast) => {
+])('%s', { timeout: kPatience }, async (_, filter, atLeast) => {
   const [browser, options] = await Promise.all([
     launchChromium({ gpu: 'software' }),
     bundled(`${import.meta.dirname}/module_options.ts`),
