@@ -45,9 +45,6 @@ void time_row(Report& report, const std::string& name, Graph graph, double flops
 struct Bench {
   Report& report;
   const SessionOptions& options;
-  const std::string& only;
-
-  bool wanted(const std::string& name) const { return only.empty() || name.find(only) != std::string::npos; }
 
   // The three products of a layer with weights (in, out): forward, and the gradients of its input and of the weights.
   void layer(int64_t tokens, int64_t out, int64_t in) {
@@ -58,7 +55,7 @@ struct Bench {
 
   void product(const char* form, int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
     const std::string name = str("product ", form, " ", m, "x", n, "x", k);
-    if (!wanted(name)) return;
+    if (!report.wanted(name)) return;
     const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     const int64_t copies = std::clamp(static_cast<int64_t>(kBusy / flops), int64_t{1}, kMostCopies);
     Graph g;
@@ -73,7 +70,7 @@ struct Bench {
   // Reads x and writes y; `make` builds it.
   void row_kernel(const char* what, int64_t rows, int64_t cols, const std::function<Tensor(Graph&, Tensor)>& make) {
     const std::string name = str(what, " ", rows, "x", cols);
-    if (!wanted(name)) return;
+    if (!report.wanted(name)) return;
     const auto elements = static_cast<double>(rows * cols);
     const int64_t copies = std::clamp(static_cast<int64_t>(kBusy / (32 * elements)), int64_t{1}, kMostCopies);
     Graph g;
@@ -83,7 +80,7 @@ struct Bench {
 
   void adamw(int64_t n) {
     const std::string name = str("AdamW ", n);
-    if (!wanted(name)) return;
+    if (!report.wanted(name)) return;
     Graph g;
     const Tensor p = input(g, "p", {n}, Role::kParameter);
     optimizer_update(p, input(g, "gradient", {n}), constant(g, 1.0), OptimizerConfig{}, 0.1);
@@ -93,12 +90,12 @@ struct Bench {
 
 }  // namespace
 
-void gpu_kernel_rows(Report& report, const SessionOptions& options, const std::string& only) {
+void gpu_kernel_rows(Report& report, const SessionOptions& options) {
   Graph probe;
   probe.outputs = {{"y", (input(probe, "x", {4}) * 2.0).value}};
   if (make_session({{"run", probe}}, options).run_timed("run").empty())
     fail("--targets webgpu: the adapter has no timestamp queries, by which kernels are timed");
-  Bench b{report, options, only};
+  Bench b{report, options};
   for (const int64_t n : {1024, 2048, 4096}) b.layer(n, n, n);
   for (const char* name : {"small", "medium", "large", "xl"}) {
     const GptConfig& c = gpt_preset(name);

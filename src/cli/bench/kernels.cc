@@ -20,7 +20,7 @@ void gemm_row(KernelBench& c, const std::string& group, int64_t m, int64_t n, in
   const char* forms[] = {"A·B", "A·Bt", "At·B"};
   const std::string name =
       group + " " + forms[static_cast<int>(form)] + " " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-  if (!c.wanted(name)) return;
+  if (!c.report.wanted(name)) return;
   const bool ta = form == Form::kTransposedA, tb = form == Form::kTransposedB;
   const Buffer a = buffer(m * k, 1), b = buffer(k * n, 2), out = buffer(m * n), peer_out = buffer(m * n);
   Gemm g;
@@ -60,7 +60,7 @@ void gemm_row(KernelBench& c, const std::string& group, int64_t m, int64_t n, in
 // A kernel limited by memory: `bytes` are those it must read and write.
 void memory_row(KernelBench& c, const std::string& name, int64_t rows, int64_t cols, double bytes,
                 const std::function<void()>& run) {
-  if (!c.wanted(name)) return;
+  if (!c.report.wanted(name)) return;
   const Timing t = alternate({run})[0];
   c.report.add({name, rows, cols, 0, c.pool.threads(), t, 0, bytes * 1e-9 / (t.median * 1e-3)});
 }
@@ -119,7 +119,7 @@ void attention(KernelBench& c) {
     const double product = 1e-9 * static_cast<double>(p.batch * p.heads * s.t * (s.t + 1) * s.d);
     const auto row = [&](const char* pass, double gflop, const std::function<void()>& run) {
       const std::string name = std::string("attention ") + pass + " " + p.name;
-      if (!c.wanted(name)) return;
+      if (!c.report.wanted(name)) return;
       const Timing t = alternate({run})[0];
       c.report.add({name, p.batch, s.t, width, c.pool.threads(), t, gflop / (t.median * 1e-3)});
     };
@@ -188,7 +188,7 @@ void cpu_rows(Report& report, const KernelOptions& o) {
   for (const int threads : o.threads.empty() ? std::vector<int>{1, ThreadPool(0).threads()} : o.threads) {
     ThreadPool pool(threads);
     const OpenBlas peer(threads);
-    KernelBench c{pool, peer, report, o.only, {}};
+    KernelBench c{pool, peer, report, {}};
     if (peer.sgemm() == nullptr) report.say("no OpenBLAS found: no peer");
     report.say(str(instruction_set(), ", ", threads, " threads"));
     products(c);
@@ -201,14 +201,14 @@ void cpu_rows(Report& report, const KernelOptions& o) {
 
 int run(const KernelOptions& o) {
   const std::vector<cli::BenchTarget> targets = cli::open_targets(o);
-  Report report(cli::is_stdout(o.common.json) ? stderr : stdout);
+  Report report(cli::is_stdout(o.common.json) ? stderr : stdout, o.only);
   for (const cli::BenchTarget& t : targets) {
     report.begin(t.id);
     if (t.id == "cpu") {
       cpu_rows(report, o);
     } else {
       report.say(t.heading());
-      gpu_kernel_rows(report, t.options, o.only);
+      gpu_kernel_rows(report, t.options);
     }
   }
   if (o.common.json.empty()) return cli::kOk;

@@ -61,7 +61,7 @@ void sequences(const Shape& z, KernelBench& c) {
     const double gflop = products * 2e-9 * static_cast<double>(rows) * static_cast<double>(h) * static_cast<double>(h);
     const std::string name = what + " " + std::to_string(h) + "/" + std::to_string(z.steps) + "/" + std::to_string(z.features) +
                              "/" + std::to_string(z.batch);
-    if (!c.wanted(name)) return;
+    if (!c.report.wanted(name)) return;
     const Timing t = alternate({run}, 25)[0];
     c.report.add({name, rows, h, z.features, threads, t, gflop / (t.median * 1e-3)});
   };

@@ -108,10 +108,12 @@ struct Row {
 // Prints each row as it comes, and keeps it.
 class Report {
  public:
-  explicit Report(std::FILE* out) : out_(out) {
+  // only: rows whose name has this.
+  Report(std::FILE* out, std::string only) : out_(out), only_(std::move(only)) {
     std::fprintf(out_, "%-34s %3s %10s %10s %10s %9s %8s %8s %6s\n", "kernel", "thr", "ms median", "p10", "p90", "GFLOP/s",
                  "GB/s", "peer", "ratio");
   }
+  bool wanted(const std::string& name) const { return name.find(only_) != std::string::npos; }
   void begin(const std::string& target) { target_ = target; }
   void add(const Row& r) {
     std::fprintf(out_, "%-34s %3d %10.4f %10.4f %10.4f %9.1f %8.1f %8.1f %6.2f\n", r.name.c_str(), r.threads, r.time.median,
@@ -141,6 +143,7 @@ class Report {
 
  private:
   std::FILE* out_;
+  std::string only_;
   std::string target_;  // of the rows to come
   std::vector<std::pair<std::string, Row>> rows_;
 };
@@ -150,14 +153,11 @@ struct KernelBench {
   ThreadPool& pool;
   const OpenBlas& peer;
   Report& report;
-  std::string only;  // rows whose name has this
   std::vector<double> ratios;
-
-  bool wanted(const std::string& name) const { return only.empty() || name.find(only) != std::string::npos; }
 };
 // The LSTM's and GRU's sequences, forward and backward (recurrent.cc).
 void recurrent_rows(KernelBench& c);
 // WebGPU's (gpu_kernels.cc). Throws Error where the adapter has no clock for it.
-void gpu_kernel_rows(Report& report, const SessionOptions& options, const std::string& only);
+void gpu_kernel_rows(Report& report, const SessionOptions& options);
 
 }  // namespace tabgrad::bench

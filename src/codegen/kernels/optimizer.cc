@@ -4,7 +4,7 @@
 namespace tabgrad::codegen {
 namespace {
 
-constexpr int kGroup = 128;  // four numbers an invocation: smaller groups keep more of the memory's requests under way
+constexpr int kGroup = 128;  // invocations, of four numbers each
 
 }  // namespace
 

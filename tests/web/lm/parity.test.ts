@@ -6,14 +6,15 @@ import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Chromium, launchChromium } from '../lib/browsers.ts';
+import { differences } from '../lib/differences.ts';
 import { serve, type Server } from '../lib/server.ts';
+import { kPatience } from '../lib/test_page.ts';
 
 const kRoot = `${import.meta.dirname}/../../..`;
 const kDist = process.env.TABGRAD_DIST ?? `${kRoot}/packages/tabgrad/dist`;
 const kSteps = 200;
 /** The presets' (`tabgrad train lm` has a faster default, with which differences of rounding grow a thousand times as large). */
 const kLearningRate = 3e-4;
-const kPatience = 2_400_000;
 
 interface Run {
   device: string;
@@ -79,9 +80,7 @@ describe.each(['tiny', 'small'])('GPT %s', (preset) => {
     expect(got.device).toBe(device);
     expect(got.initialHash).toBe(cpu.initialHash);
     expect(got.losses).toHaveLength(kSteps);
-    const all = got.losses.map((loss, i) => Math.abs(loss - cpu.losses[i]!) / cpu.losses[i]!);
-    const largest = Math.max(...all);
-    const mean = all.reduce((sum, d) => sum + d, 0) / all.length;
+    const { largest, mean } = differences(got.losses, cpu.losses);
     console.log(
       `GPT ${preset}, ${where}, ${device}: largest ${largest.toExponential(1)}, mean ${mean.toExponential(1)}`,
     );

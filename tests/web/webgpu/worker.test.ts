@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Chromium, launchChromium } from '../lib/browsers.ts';
+import { differences } from '../lib/differences.ts';
 import { serve, type Server } from '../lib/server.ts';
 
 const kRoot = `${import.meta.dirname}/../../..`;
@@ -44,12 +45,6 @@ async function train(kind: string, device: string, loseAt: number[] = [], epochs
   const result = await page.evaluate(([d, s, at]) => run(d, s, { loseAt: at }), [device, settings, loseAt] as const);
   await page.close();
   return result;
-}
-
-function differences(a: number[], b: number[]): { largest: number; mean: number } {
-  expect(a).toHaveLength(b.length);
-  const all = a.map((value, i) => Math.abs(value - b[i]!) / Math.abs(b[i]!));
-  return { largest: Math.max(...all), mean: all.reduce((sum, d) => sum + d, 0) / all.length };
 }
 
 describe.each([
